@@ -156,7 +156,7 @@ def _block_tag(value: Any) -> str:
         return kind if not isinstance(value, UnknownContent) and kind in _BLOCKS else "unknown"
     if not isinstance(value, Mapping):
         return "unknown"
-    needed = _BLOCKS.get(value.get("type", ""), None) if isinstance(value.get("type"), str) else None
+    needed = _BLOCKS.get(value.get("type", "")) if isinstance(value.get("type"), str) else None
     if needed is None:
         return "unknown"
     for name in needed:

@@ -1,0 +1,1 @@
+"""The harness: runs, turns, tools, queues, hooks and save points over one session."""

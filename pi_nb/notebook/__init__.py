@@ -1,0 +1,1 @@
+"""The notebook surface: magics, cells, display. The only room that knows IPython."""

@@ -1,0 +1,1 @@
+"""Providers: one wire format each. Know no session and no Jupyter."""

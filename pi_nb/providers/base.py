@@ -97,6 +97,7 @@ class BlockStart:
 
     @property
     def type(self) -> str:
+        """``text_start``, ``thinking_start`` or ``toolcall_start``, pi's names."""
         return f"{self.kind}_start"
 
 
@@ -111,6 +112,7 @@ class BlockDelta:
 
     @property
     def type(self) -> str:
+        """``text_delta``, ``thinking_delta`` or ``toolcall_delta``."""
         return f"{self.kind}_delta"
 
 
@@ -125,6 +127,7 @@ class BlockEnd:
 
     @property
     def type(self) -> str:
+        """``text_end``, ``thinking_end`` or ``toolcall_end``."""
         return f"{self.kind}_end"
 
 

@@ -1,0 +1,1 @@
+"""Pictures of a session: text, DOT, SVG, HTML and the live widget."""
