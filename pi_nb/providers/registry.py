@@ -1,0 +1,113 @@
+"""The providers there are, by name, and which model to begin with.
+
+A registry holds providers, or promises of them: :func:`default_registry` imports and builds a provider when it is
+first asked for, so that listing names costs nothing and needs no key.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from threading import RLock
+
+from pi_nb.errors import UserError
+from pi_nb.models import Model, parse_model_ref
+from pi_nb.providers.base import Provider
+from pi_nb.providers.catalogue import near
+
+__all__ = ["DefaultModel", "Registry", "default_registry"]
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultModel:
+    """The model to begin with, ``provider:model``, and why it was chosen."""
+
+    ref: str
+    reason: str
+
+    def __str__(self) -> str:
+        return self.ref
+
+
+class Registry:
+    """Providers by name."""
+
+    def __init__(self, providers: Iterable[Provider] = ()) -> None:
+        self._lock = RLock()
+        self._ready: dict[str, Provider] = {}
+        self._promised: dict[str, Callable[[], Provider]] = {}
+        for provider in providers:
+            self.register(provider)
+
+    def __repr__(self) -> str:
+        return f"<Registry {' '.join(self.names())}>"
+
+    def register(self, provider: Provider) -> None:
+        """Add a provider; one of the same name is replaced."""
+        with self._lock:
+            self._ready[provider.name] = provider
+
+    def promise(self, name: str, build: Callable[[], Provider]) -> None:
+        """Add a provider that is built when it is first asked for."""
+        with self._lock:
+            self._ready.pop(name, None)
+            self._promised[name] = build
+
+    def names(self) -> list[str]:
+        """Return the names of all providers, sorted."""
+        return sorted({*self._ready, *self._promised})
+
+    def get(self, name: str) -> Provider:
+        """Return a provider by name.
+
+        Raises:
+            UserError: There is none of that name; the message names those that are near.
+        """
+        with self._lock:
+            if name not in self._ready and name in self._promised:
+                self._ready[name] = self._promised[name]()
+            if name in self._ready:
+                return self._ready[name]
+        close = near(name, self.names()) or self.names()
+        raise UserError(f"There is no provider {name!r}.", hint=f"Known: {', '.join(close)}.")
+
+    def resolve(self, ref: str) -> tuple[Provider, Model]:
+        """Return the provider and the model that ``provider:model`` names.
+
+        Raises:
+            UserError: Not a reference, or no such provider.
+            ProviderError: ``not_found``: the provider has no such model.
+        """
+        parsed = parse_model_ref(ref)
+        provider = self.get(parsed.provider)
+        return provider, provider.model(parsed.model_id)
+
+    def default(self) -> DefaultModel:
+        """Return the model to begin with: the first of these that applies.
+
+        ``PI_NB_MODEL``; else the scripted demo.
+        """
+        if chosen := os.environ.get("PI_NB_MODEL", "").strip():
+            return DefaultModel(chosen, "PI_NB_MODEL is set")
+        return DefaultModel("scripted:demo", "no key in the environment and no local model")
+
+    async def aclose(self) -> None:
+        """Close every provider that was built; they may be used again afterwards."""
+        with self._lock:
+            built = list(self._ready.values())
+        for provider in built:
+            await provider.aclose()
+
+
+def default_registry() -> Registry:
+    """Return a registry of every provider this package has, none of them built yet."""
+    registry = Registry()
+    registry.promise("scripted", _demo)
+    return registry
+
+
+def _demo() -> Provider:
+    from pi_nb.providers.demo import DemoProvider
+
+    return DemoProvider()
