@@ -1,0 +1,150 @@
+"""A run as HTML: the answer, thinking folded, a card per tool call, a line of facts. Everything in it is escaped."""
+
+from __future__ import annotations
+
+import json
+from functools import singledispatch
+from html import escape
+from typing import Any
+
+from pi_nb.notebook.caption import Caption, clean, seconds
+from pi_nb.notebook.markdown import to_html
+from pi_nb.notebook.transcript import Notice, Part, Said, Snapshot, Text, Thinking, Tool
+
+__all__ = ["STYLE", "answer_html", "as_json", "card_title"]
+
+CARET = "▍"
+LONGEST = 4_000  # characters of a tool's arguments or result that a card shows
+
+# Colours come from the front end: JupyterLab's variables, then VS Code's, then greys that read on light and dark.
+STYLE = """<style>
+.pi-nb { --pi-soft: var(--jp-content-font-color2, var(--vscode-descriptionForeground, #737373));
+  --pi-line: var(--jp-border-color2, var(--vscode-panel-border, #80808055));
+  --pi-fill: var(--jp-layout-color2, var(--vscode-textCodeBlock-background, #8080801a));
+  --pi-bad: var(--jp-error-color1, var(--vscode-errorForeground, #d32f2f));
+  --pi-good: var(--jp-success-color1, var(--vscode-charts-green, #388e3c)); max-width: 60em; }
+.pi-nb > :first-child { margin-top: 0; }
+.pi-nb pre { background: var(--pi-fill); border-radius: 4px; padding: .6em .8em; overflow-x: auto; max-height: 30em; }
+.pi-nb pre code { background: none; padding: 0; }
+.pi-nb details { border: 1px solid var(--pi-line); border-radius: 6px; margin: .5em 0; padding: .3em .7em; }
+.pi-nb details.pi-thinking { border-width: 0 0 0 3px; border-radius: 0; color: var(--pi-soft); }
+.pi-nb summary { cursor: pointer; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.pi-nb summary code { color: var(--pi-soft); background: none; }
+.pi-nb .pi-state { color: var(--pi-soft); font-size: .9em; } .pi-nb .pi-done { color: var(--pi-good); }
+.pi-nb .pi-failed { color: var(--pi-bad); } .pi-nb .pi-wait, .pi-nb .pi-notice { color: var(--pi-soft); }
+.pi-nb .pi-said { border-left: 3px solid var(--jp-brand-color1, #1976d2); padding-left: .7em; white-space: pre-wrap; }
+.pi-nb .pi-facts { display: flex; flex-wrap: wrap; gap: 0 1.2em; margin-top: .7em; padding-top: .3em;
+  border-top: 1px solid var(--pi-line); color: var(--pi-soft); font-size: .85em; font-variant-numeric: tabular-nums; }
+.pi-nb .pi-why { color: var(--pi-soft); font-size: .85em; }
+.pi-nb .k { color: var(--jp-mirror-editor-keyword-color, #9a6700); font-weight: 600; }
+.pi-nb .s { color: var(--jp-mirror-editor-string-color, #b34a3f); }
+.pi-nb .m { color: var(--jp-mirror-editor-number-color, #2e8b57); }
+.pi-nb .c { color: var(--jp-mirror-editor-comment-color, #408080); font-style: italic; }
+.pi-nb .b { color: var(--jp-mirror-editor-builtin-color, #2e8b57); }
+.pi-nb .d { color: var(--jp-mirror-editor-def-color, #2979d0); }
+.pi-nb .o { color: var(--jp-mirror-editor-operator-color, #a2f); }
+</style>"""
+
+
+def answer_html(run: Snapshot, caption: Caption) -> str:
+    """Return a run, finished or not, as one HTML element."""
+    parts = [p for p in run.parts if not (isinstance(p, Text | Thinking) and not p.text.strip())]
+    pieces = [_part(part, not run.settled and part is parts[-1]) for part in parts]
+    if not run.settled and not (parts and isinstance(parts[-1], Text)):
+        pieces.append(_waiting(run, caption))
+    if caption.note:
+        pieces.insert(0, f'<p class="pi-notice">{escape(clean(caption.note))}</p>')
+    if run.settled and run.error:
+        pieces.append(f'<p class="pi-failed">{escape(clean(run.error))}</p>')
+    return f'<div class="pi-nb">{STYLE}{"".join(pieces)}{_facts(run, caption)}</div>'
+
+
+def _waiting(run: Snapshot, caption: Caption) -> str:
+    return f'<p class="pi-wait">{escape(caption.model or "The model")} … {run.seconds:.0f} s</p>'
+
+
+def _facts(run: Snapshot, caption: Caption) -> str:
+    if not run.settled:
+        return ""
+    facts = "".join(f"<span>{escape(clean(fact))}</span>" for fact in caption.facts(run))
+    why = f'<div class="pi-why">{escape(clean(caption.why))}</div>' if caption.why else ""
+    return f'<div class="pi-facts">{facts}</div>{why}'
+
+
+@singledispatch
+def _part(part: Part, last: bool) -> str:
+    """Return one part; ``last`` while more of it may be coming."""
+    raise TypeError(part)
+
+
+@_part.register
+def _(part: Text, last: bool) -> str:
+    return to_html(clean(part.text) + (CARET if last else ""))
+
+
+@_part.register
+def _(part: Thinking, last: bool) -> str:
+    state = " open" if last and part.open else ""
+    return (
+        f'<details class="pi-thinking"{state}><summary>Thinking</summary>'
+        f"{to_html(clean(part.text) + (CARET if state else ''))}</details>"
+    )
+
+
+@_part.register
+def _(part: Tool, last: bool) -> str:
+    mark = f'<span class="pi-state pi-{part.state}">{escape(state(part))}</span>'
+    pictures = "".join(
+        f'<img alt="picture from {escape(part.name)}" src="data:{escape(p.mime_type)};base64,{escape(p.data)}">'
+        for p in part.pictures
+        if p.mime_type in ("image/png", "image/jpeg", "image/gif", "image/webp")
+    )
+    return (
+        f"<details{' open' if part.state == 'failed' else ''}><summary><b>{escape(clean(part.name))}</b> "
+        f"<code>{escape(clean(card_title(part)))}</code> {mark}</summary>"
+        f"{_pre(as_json(part.args))}{_pre(part.result) if part.result else ''}</details>{pictures}"
+    )
+
+
+@_part.register
+def _(part: Said, last: bool) -> str:
+    return f'<p class="pi-said">{escape(clean(part.text))}</p>'
+
+
+@_part.register
+def _(part: Notice, last: bool) -> str:
+    return f'<p class="pi-notice">{escape(clean(part.text))}</p>'
+
+
+def _pre(text: str) -> str:
+    return f"<pre>{escape(clip(clean(text)))}</pre>"
+
+
+def clip(text: str) -> str:
+    """Return text cut to what a card shows, with a count of what was left out."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}\n… {len(text) - LONGEST:,} more characters"
+
+
+def as_json(args: Any) -> str:
+    """Return a tool call's arguments as indented JSON; unfinished JSON as it stands."""
+    if isinstance(args, str):
+        return args
+    return json.dumps(args, indent=2, ensure_ascii=False, default=str)
+
+
+def card_title(tool: Tool) -> str:
+    """Return a tool call's arguments in one line of at most 80 characters."""
+    if isinstance(tool.args, dict):
+        line = ", ".join(
+            f"{name}={json.dumps(value, ensure_ascii=False, default=str)}" for name, value in tool.args.items()
+        )
+    else:
+        line = "" if tool.args is None else str(tool.args)
+    line = " ".join(line.split())
+    return line if len(line) <= 80 else line[:79] + "…"
+
+
+def state(tool: Tool) -> str:
+    """Return in words how a tool call stands."""
+    took = f" · {seconds(tool.seconds)}" if tool.seconds is not None else ""
+    return {"writing": "…", "running": "running…", "done": "✓ done", "failed": "✗ failed"}[tool.state] + took

@@ -1,0 +1,123 @@
+"""A run as Markdown and as plain text, for GitHub, nbconvert and terminals."""
+
+from __future__ import annotations
+
+import textwrap
+from functools import singledispatch
+from html import escape
+
+from pi_nb.notebook.answer_html import as_json, card_title, clip, state
+from pi_nb.notebook.caption import Caption, clean
+from pi_nb.notebook.markdown import fenced, to_safe_markdown
+from pi_nb.notebook.transcript import Notice, Part, Said, Snapshot, Text, Thinking, Tool
+
+__all__ = ["answer_markdown", "answer_text", "tool_line"]
+
+
+def answer_markdown(run: Snapshot, caption: Caption) -> str:
+    """Return a run as Markdown whose only HTML is our own ``details``, ``code`` and ``sub``."""
+    pieces = [_markdown(part) for part in run.parts]
+    if caption.note:
+        pieces.insert(0, f"*{_literal(caption.note)}*")
+    if run.settled and run.error:
+        pieces.append(f"**{_literal(run.error)}**")
+    if run.settled:
+        pieces.append(f"<sub>{_literal(_line(run, caption))}</sub>")
+    return "\n\n".join(piece for piece in pieces if piece)
+
+
+def answer_text(run: Snapshot, caption: Caption) -> str:
+    """Return a run as plain text: what the model wrote, as it wrote it, and a line per tool call."""
+    pieces = [_text(part) for part in run.parts]
+    if caption.note:
+        pieces.insert(0, f"[{clean(caption.note)}]")
+    if run.settled and run.error:
+        pieces.append(clean(run.error))
+    if run.settled:
+        pieces.append(f"[{clean(_line(run, caption))}]")
+    return "\n\n".join(piece for piece in pieces if piece)
+
+
+def _line(run: Snapshot, caption: Caption) -> str:
+    line = " · ".join(caption.facts(run))
+    return f"{line}. {caption.why}" if caption.why else line
+
+
+def _literal(text: str) -> str:
+    """Return text in which no character means anything to Markdown or HTML."""
+    flat = " ".join(clean(text).split())
+    return "".join(f"&#{ord(c)};" if c in "\\`*_{}[]<>#|~$&!" else c for c in flat)
+
+
+@singledispatch
+def _markdown(part: Part) -> str:
+    raise TypeError(part)
+
+
+@_markdown.register
+def _(part: Text) -> str:
+    return to_safe_markdown(clean(part.text))
+
+
+@_markdown.register
+def _(part: Thinking) -> str:
+    if not part.text.strip():
+        return ""
+    return f"<details><summary>Thinking</summary>\n\n{to_safe_markdown(clean(part.text))}\n\n</details>"
+
+
+@_markdown.register
+def _(part: Tool) -> str:
+    title = f"<b>{_literal(part.name)}</b> <code>{_literal(card_title(part))}</code> {escape(state(part))}"
+    body = [fenced(clip(clean(as_json(part.args))), "json")]
+    if part.result:
+        body.append(fenced(clip(clean(part.result))))
+    body += [f"*picture ({_literal(picture.mime_type)})*" for picture in part.pictures]
+    return "\n\n".join([f"<details><summary>{title}</summary>", *body, "</details>"])
+
+
+@_markdown.register
+def _(part: Said) -> str:
+    return "\n".join(f"> {_literal(line)}" for line in part.text.split("\n"))
+
+
+@_markdown.register
+def _(part: Notice) -> str:
+    return f"*{_literal(part.text)}*"
+
+
+@singledispatch
+def _text(part: Part) -> str:
+    raise TypeError(part)
+
+
+@_text.register
+def _(part: Text) -> str:
+    return clean(part.text)
+
+
+@_text.register
+def _(part: Thinking) -> str:
+    words = len(part.text.split())
+    return f"[thinking, {words} words]" if words else ""
+
+
+@_text.register
+def _(part: Tool) -> str:
+    result = textwrap.indent(clip(clean(part.result)), "  ")
+    return tool_line(part) + (f"\n{result}" if result else "")
+
+
+@_text.register
+def _(part: Said) -> str:
+    return f"> {clean(part.text)}"
+
+
+@_text.register
+def _(part: Notice) -> str:
+    return f"[{clean(part.text)}]"
+
+
+def tool_line(tool: Tool) -> str:
+    """Return a tool call in one line."""
+    return f"[{clean(tool.name)}({clean(card_title(tool))}) {state(tool)}]"

@@ -1,0 +1,82 @@
+"""Which cell is running, and which prompts it has written before.
+
+The front end sends the id of the notebook cell with each execution; it stays the same when the cell is run again.
+It is stored beside the prompt's message, so the map survives the kernel. Where there is none (nbclient, papermill) a
+name is made of the cell's place in the run and its source: the same in each run of the same notebook.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Cell", "CellClock", "cell_of", "written_by", "written_in"]
+
+FIELD = "cell"  # the extra field of a message entry
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A prompt's place in the notebook.
+
+    Attributes:
+        id: Name of the cell, and of the prompt in it when a cell sends several (``d4cd280e#2``).
+        number: The execution count, the ``7`` of ``[7]``; None in shells that do not count.
+        stable: True if running the same cell again gives the same id.
+    """
+
+    id: str
+    number: int | None = None
+    stable: bool = True
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return what is stored beside the prompt's message."""
+        return {FIELD: {"id": self.id} | ({} if self.number is None else {"n": self.number})}
+
+
+class CellClock:
+    """Names the cells of one shell as they run."""
+
+    def __init__(self) -> None:
+        self._execution: object = None
+        self._prompts = 0  # in this execution
+        self._executions = 0  # with a prompt, since the extension was loaded
+
+    def now(self, ip: Any, source: str) -> Cell:
+        """Return the cell that is running; ``source`` is the prompt, which names cells that have no id."""
+        message = _request(ip)
+        execution = (message.get("header", {}).get("msg_id"), ip.execution_count)
+        if execution != self._execution:
+            self._execution, self._prompts = execution, 0
+            self._executions += 1
+        self._prompts += 1
+        front_end_id = message.get("metadata", {}).get("cellId")
+        digest = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        name = str(front_end_id or f"{self._executions}-{digest}")
+        return Cell(
+            name if self._prompts == 1 else f"{name}#{self._prompts}", ip.execution_count, front_end_id is not None
+        )
+
+
+def _request(ip: Any) -> dict[str, Any]:
+    """Return the front end's request that is being executed; empty outside a kernel."""
+    message = ip.get_parent() if hasattr(ip, "get_parent") else None
+    return message if isinstance(message, dict) else {}
+
+
+def cell_of(entry: Any) -> dict[str, Any]:
+    """Return what an entry says of the cell that wrote it; empty if nothing."""
+    cell = (getattr(entry, "model_extra", None) or {}).get(FIELD)
+    return cell if isinstance(cell, dict) else {}
+
+
+def written_by(session: Any, cell: Cell) -> Iterator[Any]:
+    """Yield the prompts on the session's active path that a cell wrote, newest first."""
+    return (entry for entry in reversed(session.path()) if cell_of(entry).get("id") == cell.id)
+
+
+def written_in(session: Any, number: int) -> Any:
+    """Return the newest prompt that cell ``[number]`` wrote, on any branch, or None."""
+    return next((e for e in reversed(session.entries()) if cell_of(e).get("n") == number), None)
