@@ -1,0 +1,261 @@
+"""The header and the entries of a session: the lines of its file, as frozen values.
+
+Line 1 is the :class:`Header`, every other line one entry. All entries share an envelope (``type``, ``id``,
+``parent_id``, ``timestamp``); what is in it depends on the kind. A kind this version does not know, or a known one
+that lacks what it cannot do without, is an :class:`UnknownEntry`: kept and written back, not understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import PlainValidator, ValidationError
+
+from pi_nb.messages import Content, Message, UnknownMessage, Value, parse_message
+
+__all__ = [
+    "ActiveToolsChangeEntry",
+    "BranchSummaryEntry",
+    "CompactionEntry",
+    "ContextEditEntry",
+    "CustomEntry",
+    "CustomMessageEntry",
+    "Entry",
+    "Header",
+    "LabelEntry",
+    "LeafEntry",
+    "MessageEntry",
+    "ModelChangeEntry",
+    "SessionInfoEntry",
+    "ThinkingLevelChangeEntry",
+    "UnknownEntry",
+    "UsageEntry",
+    "make_entry",
+    "parse_entry",
+    "tolerant_message",
+]
+
+
+_TALK = frozenset({"user", "assistant", "toolResult", "system"})
+
+
+def tolerant_message(data: Any) -> Message:
+    """Return the message in ``data``, even one that lacks content or has a field of a wrong type.
+
+    Session files are edited by hand and written by many programs, so a message is refused only if it has no role.
+
+    Raises:
+        pydantic.ValidationError: ``data`` is not an object with a role.
+    """
+    if isinstance(data, Value):
+        return data  # type: ignore[return-value]  # a message already
+    if isinstance(data, Mapping) and data.get("role") in _TALK and data.get("content") is None:
+        data = {**data, "content": []}
+    try:
+        return parse_message(data)
+    except ValidationError:
+        return UnknownMessage.model_validate(data)
+
+
+class Header(Value):
+    """Line 1 of a session: which session this is, when and where it began."""
+
+    type: Literal["session"] = "session"
+    version: int | float | None = 3
+    id: str
+    timestamp: str | None = None
+    cwd: str | None = None
+    parent_session: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class Entry(Value):
+    """What every entry has.
+
+    Attributes:
+        type: Kind of the entry, such as ``message``.
+        id: Eight hexadecimal digits, unique in the session.
+        parent_id: The entry this one hangs from; None for a root.
+        timestamp: Time of writing, ISO 8601.
+    """
+
+    type: str
+    id: str
+    parent_id: str | None
+    timestamp: str
+
+
+class MessageEntry(Entry):
+    """A message of the conversation."""
+
+    type: Literal["message"] = "message"
+    message: Annotated[Message, PlainValidator(tolerant_message)]
+
+
+class ModelChangeEntry(Entry):
+    """From here on this branch speaks to another model."""
+
+    type: Literal["model_change"] = "model_change"
+    provider: str
+    model_id: str
+
+
+class ThinkingLevelChangeEntry(Entry):
+    """From here on this branch thinks more or less."""
+
+    type: Literal["thinking_level_change"] = "thinking_level_change"
+    thinking_level: str
+
+
+class ActiveToolsChangeEntry(Entry):
+    """From here on these tools are active on this branch; an empty list means none."""
+
+    type: Literal["active_tools_change"] = "active_tools_change"
+    active_tool_names: tuple[str, ...]
+
+
+class CompactionEntry(Entry):
+    """A summary that stands for everything before ``first_kept_entry_id``; ``tokens_before`` is what it replaced."""
+
+    type: Literal["compaction"] = "compaction"
+    summary: str = ""
+    first_kept_entry_id: str | None = None
+    tokens_before: int | float | None = None
+    details: Any = None
+    from_hook: bool | None = None
+    usage: Any = None
+
+
+class BranchSummaryEntry(Entry):
+    """What was learnt on the branch that was left at ``from_id``."""
+
+    type: Literal["branch_summary"] = "branch_summary"
+    from_id: str | None = None
+    summary: str = ""
+    details: Any = None
+    from_hook: bool | None = None
+    usage: Any = None
+
+
+class CustomEntry(Entry):
+    """Data of an application; no message."""
+
+    type: Literal["custom"] = "custom"
+    custom_type: str
+    data: Any = None
+
+
+class CustomMessageEntry(Entry):
+    """A message of an application; the model sees it."""
+
+    type: Literal["custom_message"] = "custom_message"
+    custom_type: str
+    content: Content
+    display: bool = True
+    details: Any = None
+
+
+class LabelEntry(Entry):
+    """Names entry ``target_id``; without a label it takes the name away. Holds for the whole file."""
+
+    type: Literal["label"] = "label"
+    target_id: str
+    label: str | None = None
+
+
+class SessionInfoEntry(Entry):
+    """Names the session; without a name it takes the name away. Holds for the whole file."""
+
+    type: Literal["session_info"] = "session_info"
+    name: str | None = None
+
+
+class LeafEntry(Entry):
+    """The cursor moved from ``parent_id`` to ``target_id`` (None: before the first entry). Never a message."""
+
+    type: Literal["leaf"] = "leaf"
+    target_id: str | None
+
+
+class ContextEditEntry(Entry):
+    """On this branch the model sees something else for ``target_id``: other content, or nothing (None)."""
+
+    type: Literal["context_edit"] = "context_edit"
+    target_id: str
+    replacement: dict[str, Any] | None = None
+
+
+class UsageEntry(Entry):
+    """Tokens spent on something that is not a message."""
+
+    type: Literal["usage"] = "usage"
+    kind: str
+    provider: str | None = None
+    model: str | None = None
+    usage: Any = None
+
+
+class UnknownEntry(Entry):
+    """An entry of a kind, or of a shape, that this version does not know: kept, not understood."""
+
+
+_KINDS: dict[str, type[Entry]] = {
+    "message": MessageEntry,
+    "model_change": ModelChangeEntry,
+    "thinking_level_change": ThinkingLevelChangeEntry,
+    "active_tools_change": ActiveToolsChangeEntry,
+    "compaction": CompactionEntry,
+    "branch_summary": BranchSummaryEntry,
+    "custom": CustomEntry,
+    "custom_message": CustomMessageEntry,
+    "label": LabelEntry,
+    "session_info": SessionInfoEntry,
+    "leaf": LeafEntry,
+    "context_edit": ContextEditEntry,
+    "usage": UsageEntry,
+}
+_EntryT = TypeVar("_EntryT", bound=Entry)
+
+
+def parse_entry(data: Mapping[str, Any]) -> Entry:
+    """Return the entry that one line's JSON object describes.
+
+    Raises:
+        pydantic.ValidationError: The envelope itself is wrong: ``type``, ``id``, ``parentId`` or ``timestamp``.
+    """
+    kind = _KINDS.get(data.get("type", ""))
+    if kind is None:
+        return UnknownEntry.model_validate(data)
+    try:
+        return kind.model_validate(data)
+    except ValidationError:
+        return UnknownEntry.model_validate(data)
+
+
+def make_entry(kind: type[_EntryT], envelope: tuple[str, str | None, str], fields: dict[str, Any]) -> _EntryT:
+    """Return an entry from values known to be good, without validating them (an append must be quick).
+
+    Args:
+        kind: Class of the entry.
+        envelope: Its id, parent id and timestamp.
+        fields: Its own fields, by Python name. Those not given get their default and are not written.
+    """
+    entry_id, parent_id, timestamp = envelope
+    values = {
+        "type": kind.model_fields["type"].default,
+        "id": entry_id,
+        "parent_id": parent_id,
+        "timestamp": timestamp,
+        **fields,
+    }
+    entry = kind.__new__(kind)
+    given = set(values)
+    for name, field in kind.model_fields.items():
+        if name not in values:
+            values[name] = field.default
+    object.__setattr__(entry, "__dict__", values)
+    object.__setattr__(entry, "__pydantic_fields_set__", given)
+    object.__setattr__(entry, "__pydantic_extra__", {})
+    object.__setattr__(entry, "__pydantic_private__", None)
+    return entry

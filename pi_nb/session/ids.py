@@ -1,0 +1,60 @@
+"""Identifiers and times, as pi writes them."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Container
+from datetime import UTC, datetime
+
+__all__ = ["new_entry_id", "new_session_id", "now_iso", "parse_time", "time_ms"]
+
+
+def new_session_id() -> str:
+    """Return a UUID of version 7: 48 bits of milliseconds since 1970, then random bits."""
+    value = (time.time_ns() // 1_000_000) << 80 | secrets.randbits(80)
+    value = value & ~(0xF << 76) | 0x7 << 76
+    value = value & ~(0x3 << 62) | 0x2 << 62
+    text = f"{value:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def new_entry_id(taken: Container[str]) -> str:
+    """Return 8 random hexadecimal digits that are not in ``taken``."""
+    while True:
+        entry_id = os.urandom(4).hex()
+        if entry_id not in taken:
+            return entry_id
+
+
+def now_iso() -> str:
+    """Return the time as ISO 8601 in UTC with milliseconds, such as ``2026-01-31T09:30:00.000Z``."""
+    seconds, millis = divmod(time.time_ns() // 1_000_000, 1000)
+    return f"{_second(seconds)}.{millis:03d}Z"
+
+
+def _second(seconds: int, _last: list[tuple[int, str]] = [(-1, "")]) -> str:  # noqa: B006 - a cache of one
+    """Return the date and time of a second; formatting it is the dear part of a time stamp."""
+    known, text = _last[0]
+    if known != seconds:
+        text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+        _last[0] = (seconds, text)
+    return text
+
+
+def parse_time(text: object) -> datetime | None:
+    """Return the moment a text names, or None if it names none. Without an offset it is taken as UTC."""
+    if not isinstance(text, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def time_ms(text: object) -> int | None:
+    """Return the milliseconds since 1970 that a text names, or None."""
+    moment = parse_time(text)
+    return None if moment is None else round(moment.timestamp() * 1000)

@@ -1,0 +1,288 @@
+"""Sessions in files of JSON lines, as pi keeps them.
+
+A new session is not on disk before something is said in it: its first entries (model, thinking level) wait in
+memory and are written together with the header. From then on each entry is one ``write`` of one line. Before each
+write the file is looked at, so that a deleted, replaced or shortened file is noticed and never gets a line that
+does not belong to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pi_nb.errors import SessionError, SessionLockedError
+from pi_nb.session import lines
+from pi_nb.session.entries import Entry, Header
+from pi_nb.session.index import Index, envelope_fault
+from pi_nb.session.loading import Loaded, load
+from pi_nb.session.lock import WriterLock, holder_text
+from pi_nb.session.logfile import Durability, LogFile, State, identity_of, keep_aside, spare_path
+from pi_nb.session.storage import IndexedStorage
+
+__all__ = ["JsonlSessionStorage"]
+
+_SPOKEN = frozenset({"message", "custom_message", "compaction", "branch_summary"})
+
+
+class JsonlSessionStorage(IndexedStorage):
+    """A session in a file. Use :meth:`open` or :meth:`create`, not the constructor."""
+
+    def __init__(self, file: Path, header: Header, index: Index, *, durability: Durability = "flush") -> None:
+        super().__init__(header, index)
+        self._log = LogFile(file, durability)
+        self._head = lines.encode(header.to_wire()) + b"\n"
+        self._writer = WriterLock(file)
+        self._holder: dict[str, Any] | None = None
+        self._why_read_only: str | None = None
+        self._migrated = False
+
+    # ------------------------------------------------------------ making one
+
+    @classmethod
+    def create(
+        cls, file: Path, header: Header, *, raw: Iterable[bytes] = (), durability: Durability = "flush"
+    ) -> JsonlSessionStorage:
+        """Return a new session; its file comes with the first message.
+
+        Args:
+            file: Where it will be; must not exist.
+            header: Its first line.
+            raw: Lines of entries it begins with (a fork's); written at once if something is said in them.
+            durability: ``flush`` survives a killed process, ``fsync`` a power loss too.
+
+        Raises:
+            SessionError: ``storage`` if the file exists or cannot be written.
+        """
+        index = Index()
+        for line in raw:
+            body = line.rstrip(b"\r\n")
+            index.add(lines.decode(body), body)
+        storage = cls(file, header, index, durability=durability)
+        if file.exists():
+            raise SessionError(f"{file} exists already.", code="storage", path=str(file))
+        if any(kind in _SPOKEN for kind in index.types):
+            storage._write_whole()
+        return storage
+
+    @classmethod
+    def open(
+        cls, file: Path, *, repair: bool = False, read_only: bool = False, durability: Durability = "flush"
+    ) -> JsonlSessionStorage:
+        """Return the session in a file, read-only if somebody else is writing it.
+
+        Args:
+            file: The file.
+            repair: True to leave bad lines out. The file is then written without them, and kept as it was beside it,
+                as ``.bak``.
+            read_only: True to not ask for the right to write.
+            durability: ``flush`` survives a killed process, ``fsync`` a power loss too.
+
+        Raises:
+            SessionError: As for :func:`pi_nb.session.loading.load`.
+        """
+        found = load(file, repair=repair)
+        storage = cls(file, found.header, found.index, durability=durability)
+        storage._adopt(found)
+        if found.migrated:
+            storage._why_read_only = "it is of an older version; migrate() brings it up to date"
+        elif read_only:
+            storage._why_read_only = "it was opened for reading"
+        else:
+            storage._ask_to_write()
+        if found.skipped and storage._writer.held:
+            storage._rewrite()
+        return storage
+
+    def _adopt(self, found: Loaded) -> None:
+        self._head = found.head if found.head.endswith(b"\n") else found.head + b"\n"
+        self._migrated = found.migrated
+        self._warnings += found.warnings
+        log = self._log
+        log.exists, log.identity, log.size = True, found.identity, found.size
+        log.tail, log.ends_open = found.tail, found.ends_open
+
+    def _ask_to_write(self) -> None:
+        """Take the lock, or remember why not."""
+        try:
+            self._holder = self._writer.renew()
+        except OSError as error:
+            self._why_read_only = f"its folder cannot be written ({error.strerror})"
+        if self._holder is not None:
+            self._why_read_only = f"it is being written by {holder_text(self._holder)}"
+        if self._why_read_only is not None:
+            self._warnings.append(f"The session is read-only: {self._why_read_only}.")
+
+    # ------------------------------------------------------------ what it is
+
+    @property
+    def file(self) -> Path | None:
+        """The file; for a new session the one that will be."""
+        return self._log.path
+
+    @property
+    def on_disk(self) -> bool:
+        """True once the file has been written."""
+        return self._log.exists
+
+    @property
+    def read_only(self) -> bool:
+        """True if an append would be refused: closed, old, opened for reading, or somebody else is writing."""
+        return self._why_read_only is not None
+
+    def close(self) -> None:
+        """Let go of file and lock; what was appended stays readable. A second call does nothing."""
+        with self.lock:
+            self._log.close()
+            self._writer.release()
+            self._holder = None
+            self._why_read_only = "it is closed"
+
+    # ------------------------------------------------------------ writing
+
+    def append(self, entry: Entry) -> None:
+        """Add an entry; it is durable when this returns, unless nothing has been said yet in a new session.
+
+        Raises:
+            SessionError: ``storage``: it could not be written and is not in memory either; ``locked``: somebody else
+                is writing; ``invalid_entry``: it holds what JSON cannot.
+        """
+        with self.lock:
+            if self._why_read_only is not None:
+                self._refuse(self._why_read_only)
+            fields, line = self._encode(entry)
+            if self._log.exists:
+                self._write_line(line)
+            elif entry.type in _SPOKEN:
+                self._write_whole(line)
+            self._remember(fields, line, entry)
+
+    def _refuse(self, why: str) -> None:
+        message = f"Cannot write {self._log.path.name}: {why}."
+        if self._holder is None:
+            raise SessionError(message, code="storage", path=str(self._log.path))
+        raise SessionLockedError(
+            message,
+            holder=self._holder,
+            hint="Close it there and open it again, or fork it.",
+            path=str(self._log.path),
+        )
+
+    def _write_line(self, line: bytes) -> None:
+        try:
+            state = self._log.look()
+            if state is State.GONE:
+                self._warnings.append("The file was deleted; it was written anew, complete.")
+                self._write_whole(line)
+                return
+            if state is not State.SAME:
+                self._catch_up(state)
+            self._log.append(line + b"\n")
+        except OSError as error:
+            raise self._failure(error) from error
+
+    def _write_whole(self, line: bytes = b"") -> None:
+        """Write the header, everything in memory and one more line into a new file."""
+        try:
+            self._log.path.parent.mkdir(parents=True, exist_ok=True)
+            holder = self._writer.renew()
+            if holder is not None:
+                self._holder = holder
+                self._refuse(f"it is being written by {holder_text(holder)}")
+            self._log.create(self._contents() + (line + b"\n" if line else b""))
+        except OSError as error:
+            raise self._failure(error) from error
+
+    def _contents(self) -> bytes:
+        bodies = [line.rstrip(b"\r\n") for line in self._index.lines]
+        return self._head + b"".join(body + b"\n" for body in bodies)
+
+    def _failure(self, error: OSError) -> SessionError:
+        return SessionError(
+            f"Cannot write {self._log.path}: {error.strerror or error}.",
+            code="storage",
+            hint="Nothing was added. Make room or give permission, and try again.",
+            path=str(self._log.path),
+        )
+
+    def _rewrite(self) -> None:
+        """Keep the file as it is beside itself and write it anew from memory."""
+        try:
+            backup = spare_path(self._log.path, "bak")
+            keep_aside(backup, self._log.path.read_bytes())
+            self._log.replace(self._contents())
+        except OSError as error:
+            raise self._failure(error) from error
+        self._warnings.append(f"The file as it was is kept as {backup.name}.")
+
+    def migrate(self) -> None:
+        """Write a file of an older version anew, as version 3; the old one is kept as ``.bak``. Then it can grow.
+
+        Raises:
+            SessionError: ``locked`` or ``storage``.
+        """
+        with self.lock:
+            if not self._migrated:
+                return
+            self._why_read_only = None
+            self._ask_to_write()
+            if self._why_read_only is not None:
+                self._refuse(self._why_read_only)
+            self._head = lines.encode(self._header.to_wire()) + b"\n"
+            self._rewrite()
+            self._migrated = False
+
+    # ------------------------------------------------------------ following a file that others write
+
+    def refresh(self) -> int:
+        """Take in what others appended to the file; return how many entries that were.
+
+        Raises:
+            SessionError: ``storage`` if the file is gone, was shortened, or another one is in its place.
+        """
+        with self.lock:
+            if not self._log.exists:
+                return 0
+            before = len(self._index)
+            try:
+                state = self._log.look()
+                if state is not State.SAME:
+                    self._catch_up(state)
+            except OSError as error:
+                raise self._failure(error) from error
+            return len(self._index) - before
+
+    def _catch_up(self, state: State) -> None:
+        if state is State.REPLACED and self._log.path.read_bytes().startswith(self._contents()):
+            self._log.close()  # the same session in another file: a copy that was moved here
+            self._log.identity = identity_of(self._log.path)
+        elif state is not State.GROWN:
+            raise SessionError(
+                f"{self._log.path} was {state.value} by somebody else; nothing was written.",
+                code="storage",
+                hint="Fork the session to keep what is in memory, or open the file again.",
+                path=str(self._log.path),
+            )
+        self._take_in(self._log.rest())
+
+    def _take_in(self, data: bytes) -> None:
+        end = data.rfind(b"\n") + 1
+        for line in data[:end].split(b"\n"):
+            if not lines.is_blank(line):
+                self._take_line(line)
+        if end:
+            self._log.ends_open = False
+        self._log.size += end
+        self._log.tail = data[end:]
+
+    def _take_line(self, line: bytes) -> None:
+        try:
+            fields = lines.decode(line)
+            fault = envelope_fault(fields)
+        except ValueError:
+            fault = "is not JSON"
+        if fault:
+            self._warnings.append(f"Somebody appended a line that {fault}; it was left out.")
+        else:
+            self._index.add(fields, line)

@@ -1,0 +1,200 @@
+"""The bytes of a session on disk: made whole or not at all, grown by whole lines, and looked at before each write."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from enum import Enum
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+__all__ = ["Durability", "LogFile", "State", "identity_of", "keep_aside", "spare_path"]
+
+Durability: TypeAlias = Literal["flush", "fsync"]
+_BINARY = getattr(os, "O_BINARY", 0)
+
+
+class State(Enum):
+    """What has become of the file since it was last read or written here."""
+
+    SAME = "same"
+    GROWN = "grown"
+    GONE = "gone"
+    REPLACED = "replaced"
+    SHORTENED = "shortened"
+
+
+class LogFile:
+    """A file that only grows.
+
+    Attributes:
+        path: Where it is.
+        durability: ``flush`` or ``fsync``.
+        exists: True if the file has been written or read here.
+        size: Bytes of it that are whole lines (the last one may lack its line feed).
+        tail: Torn bytes behind these.
+        ends_open: True if the last whole line lacks its line feed.
+        identity: Device and inode.
+    """
+
+    def __init__(self, path: Path, durability: Durability) -> None:
+        self.path = path
+        self.durability = durability
+        self.exists = False
+        self.size = 0
+        self.tail = b""
+        self.ends_open = False
+        self.identity = (0, 0)
+        self._fd: int | None = None
+        self._unclean = False
+
+    def look(self) -> State:
+        """Return what has become of the file. Costs one system call, so it is done before every write."""
+        try:
+            status = os.stat(self.path)
+        except FileNotFoundError:
+            return State.GONE
+        if (status.st_dev, status.st_ino) != self.identity:
+            return State.REPLACED
+        if status.st_size < self.size:
+            return State.SHORTENED
+        grown = status.st_size > self.size + len(self.tail) and not self._unclean
+        return State.GROWN if grown else State.SAME
+
+    def create(self, data: bytes) -> None:
+        """Write a new file.
+
+        Raises:
+            OSError: It exists, or it could not be written; nothing is left behind then.
+        """
+        self.close()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | _BINARY, 0o644)
+        try:
+            _write_all(fd, data)
+            self._sync(fd)
+        except BaseException:
+            os.close(fd)
+            with contextlib.suppress(OSError):
+                self.path.unlink()
+            raise
+        self._fd = fd
+        self.exists, self.size, self.tail, self.ends_open, self._unclean = True, len(data), b"", False, False
+        self.identity = identity_of(fd)
+
+    def replace(self, data: bytes) -> None:
+        """Put other contents in the file's place, at once.
+
+        Raises:
+            OSError: It could not be written; the file is as it was.
+        """
+        self.close()
+        fresh = self.path.with_name(self.path.name + ".new")
+        fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, 0o644)
+        try:
+            _write_all(fd, data)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        fresh.replace(self.path)
+        self.exists, self.size, self.tail, self.ends_open, self._unclean = True, len(data), b"", False, False
+        self.identity = identity_of(self.path)
+
+    def append(self, line: bytes) -> None:
+        """Write one line, all of it or nothing.
+
+        Args:
+            line: The line, with its line feed.
+
+        Raises:
+            OSError: It could not be written; the file is as long as it was, or will be cut before the next append.
+        """
+        fd = self._descriptor()
+        if self.tail or self._unclean:
+            self._cut(fd)
+        data = b"\n" + line if self.ends_open else line
+        try:
+            _write_all(fd, data)
+            if self.durability == "fsync":
+                os.fsync(fd)
+        except OSError:
+            self._unclean = True
+            with contextlib.suppress(OSError):
+                self._cut(fd)
+            raise
+        self.size += len(data)
+        self.ends_open = False
+
+    def rest(self) -> bytes:
+        """Return what stands in the file behind the whole lines."""
+        with self.path.open("rb") as stream:
+            stream.seek(self.size)
+            return stream.read()
+
+    def close(self) -> None:
+        """Let the descriptor go; the next append opens it again."""
+        fd, self._fd = self._fd, None
+        if fd is not None:
+            os.close(fd)
+
+    def _descriptor(self) -> int:
+        if self._fd is None:
+            self._fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | _BINARY)
+        return self._fd
+
+    def _cut(self, fd: int) -> None:
+        """Cut what is no whole line; a torn tail is kept in a file of its own before."""
+        if self.tail:
+            keep_aside(spare_path(self.path, "torn"), self.tail)
+        os.ftruncate(fd, self.size)
+        self.tail, self._unclean = b"", False
+
+    def _sync(self, fd: int) -> None:
+        """Make sure that a new file, and its name in the folder, survive a power loss if that was asked for."""
+        if self.durability != "fsync":
+            return
+        os.fsync(fd)
+        with contextlib.suppress(OSError):  # Windows cannot open a folder
+            folder = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    """Write, in one call unless the system takes less.
+
+    Raises:
+        OSError: The disk is full, or something else kept it from being written.
+    """
+    written = os.write(fd, data)
+    while written < len(data):
+        count = os.write(fd, data[written:])
+        if not count:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written += count
+
+
+def identity_of(target: int | Path) -> tuple[int, int]:
+    """Return what tells a file from another one put in its place: device and inode."""
+    status = os.stat(target)
+    return status.st_dev, status.st_ino
+
+
+def spare_path(file: Path, suffix: str) -> Path:
+    """Return the first free name among ``<file>.<suffix>``, ``<file>.<suffix>.1``, …"""
+    candidate, number = file.with_name(f"{file.name}.{suffix}"), 0
+    while candidate.exists():
+        number += 1
+        candidate = file.with_name(f"{file.name}.{suffix}.{number}")
+    return candidate
+
+
+def keep_aside(file: Path, data: bytes) -> None:
+    """Write bytes that must not get lost into a new file and onto the disk."""
+    with file.open("xb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())

@@ -1,0 +1,110 @@
+"""Short names for entries, as people type them.
+
+========= =====================================================
+``@``     the leaf
+``@^``    its parent; ``@^^`` the parent of that
+``@~n``   the place before the last *n* prompts of the path
+``-``     where the leaf was before it last moved
+``root``  before the first entry
+label     the entry with that label
+id        an entry's id, or the beginning of one
+========= =====================================================
+
+``^`` and ``~n`` may follow any of them: ``plan^``, ``9b1e~2``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+from pi_nb.errors import UserError
+from pi_nb.session.entries import Entry, LeafEntry, MessageEntry
+from pi_nb.session.tree import Session
+
+__all__ = ["resolve_ref"]
+
+_STEPS = re.compile(r"(?:\^|~\d*)+$")
+_STEP = re.compile(r"\^|~(\d*)")
+
+
+def resolve_ref(session: Session, text: str) -> str | None:
+    """Return the id of the entry that a reference names; None for the root.
+
+    Raises:
+        UserError: It names nothing, or more than one entry; the hint names what is near.
+    """
+    name = text.strip()
+    if name in session.labels.values():
+        return _labelled(session, name)
+    steps = _STEPS.search(name)
+    if steps is None or steps.start() == 0:
+        return _base(session, name)
+    place = _base(session, name[: steps.start()])
+    for step in _STEP.finditer(steps.group()):
+        place = _parent(session, place) if step.group() == "^" else _turns_up(session, place, int(step.group(1) or 1))
+    return place
+
+
+def _base(session: Session, name: str) -> str | None:
+    if name in ("@", "root"):
+        return session.leaf_id if name == "@" else None
+    if name == "-":
+        return _previous_leaf(session)
+    if name in session.labels.values():
+        return _labelled(session, name)
+    if not name:
+        raise UserError("An entry is missing.", hint="Name one by label, id, or @ for the current leaf.")
+    return _by_id(session, name)
+
+
+def _labelled(session: Session, label: str) -> str:
+    targets = [target for target, name in session.labels.items() if name == label and session.get(target)]
+    if len(targets) == 1:
+        return targets[0]
+    if not targets:
+        raise UserError(f"The entry labelled {label!r} is not in this session.")
+    raise UserError(f"{len(targets)} entries are labelled {label!r}.", hint="Use an id: " + ", ".join(targets) + ".")
+
+
+def _by_id(session: Session, text: str) -> str:
+    ids = session.storage.index.positions
+    if text in ids:
+        return text
+    found = [entry_id for entry_id in ids if entry_id.startswith(text.lower())]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        shown = ", ".join(found[:5])
+        raise UserError(f"{len(found)} entries begin with {text!r}.", hint=f"Write more of the id: {shown}.")
+    names = [*session.labels.values(), *ids]
+    near = difflib.get_close_matches(text, names[-2000:], n=3, cutoff=0.5)
+    hint = f"Did you mean {' or '.join(near)}?" if near else "Name one by label, id, or @ for the current leaf."
+    raise UserError(f"No entry is called {text!r}.", hint=hint)
+
+
+def _previous_leaf(session: Session) -> str | None:
+    for entry in reversed(session.entries()):
+        if isinstance(entry, LeafEntry):
+            return entry.parent_id
+    raise UserError("The leaf has not moved yet.", hint="Check out an entry by label or id.")
+
+
+def _parent(session: Session, place: str | None) -> str | None:
+    if place is None:
+        raise UserError("There is nothing before the root.")
+    return session.entry(place).parent_id
+
+
+def _turns_up(session: Session, place: str | None, count: int) -> str | None:
+    """Return the place before the last ``count`` prompts of a path."""
+    if not count:
+        return place
+    prompts = [entry for entry in session.path(place) if _is_prompt(entry)]
+    if len(prompts) < count:
+        raise UserError(f"There are only {len(prompts)} prompts on this branch, not {count}.")
+    return prompts[-count].parent_id
+
+
+def _is_prompt(entry: Entry) -> bool:
+    return isinstance(entry, MessageEntry) and entry.message.role == "user"
