@@ -1,1 +1,7 @@
-"""The harness: runs, turns, tools, queues, hooks and save points over one session."""
+"""The harness: runs, turns, tools, queues, hooks and save points over one session.
+
+From the outside in: :mod:`agent` is what a program holds; :mod:`runner` starts runs, :mod:`loop` is one run,
+:mod:`answer` one model call with its retries, :mod:`calls` the tool calls of one answer. :mod:`run` holds what a run
+works with; :mod:`activities` knows who is busy, :mod:`signals` stops them. :mod:`compactor` and :mod:`navigation` act
+on the session, :mod:`compaction` and :mod:`branch_summary` decide what they do.
+"""

@@ -196,6 +196,7 @@ class ThinkingLevelUpdate:
     type: ClassVar[str] = "thinking_level_update"
     level: str
     previous_level: str
+    source: Literal["set", "restore"] = "set"
 
 
 @dataclass(frozen=True, slots=True)

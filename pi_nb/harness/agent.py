@@ -1,0 +1,500 @@
+"""The agent: one session, a provider, tools and hooks, as one state machine.
+
+::
+
+    idle ──prompt──────► turn ⇄ retry ──► idle
+    idle ──compact─────► compaction ────► idle
+    idle ──navigate────► branch_summary ► idle
+
+``prompt``, ``compact`` and ``navigate_tree`` need an idle harness; everything else may be called at any time, from the
+harness's event loop. Runs that are given a place of their own (``prompt(…, at=entry_id)``) go on beside each other and
+beside a run at the leaf.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pi_nb.errors import HarnessError, SessionError
+from pi_nb.harness.activities import Activities
+from pi_nb.harness.compaction import CompactionResult, CompactionSettings
+from pi_nb.harness.compactor import Compactor
+from pi_nb.harness.configuration import Configuration, check_level, check_tool_names
+from pi_nb.harness.events import (
+    Abort,
+    HarnessEvent,
+    ModelUpdate,
+    ResourcesUpdate,
+    ThinkingLevelUpdate,
+    ToolsUpdate,
+)
+from pi_nb.harness.hooks import Handler, Hooks
+from pi_nb.harness.listeners import Listener, Listeners
+from pi_nb.harness.navigation import NavigateResult, Navigator, plan_move
+from pi_nb.harness.pending import PendingEntries
+from pi_nb.harness.queues import MessageQueue, QueueMode, Queues
+from pi_nb.harness.resources import Resources
+from pi_nb.harness.retry import RetryPolicy
+from pi_nb.harness.run import Activity, Cursor, Phase, Settings
+from pi_nb.harness.runner import Brief, Runner
+from pi_nb.harness.tools import Tool
+from pi_nb.messages import AssistantMessage, ImageContent, Message, TextContent, UserMessage, now_ms
+from pi_nb.models import Model
+from pi_nb.providers.registry import Registry, default_registry
+from pi_nb.session.entries import LeafEntry
+from pi_nb.session.tree import LEAF, Session
+
+__all__ = ["AbortResult", "AgentHarness"]
+
+T = TypeVar("T")
+Prompt = str | Sequence[TextContent | ImageContent]
+
+
+@dataclass(frozen=True, slots=True)
+class AbortResult:
+    """What waited to be said when a run was aborted; it is handed back."""
+
+    cleared_steer: tuple[Message, ...]
+    cleared_follow_up: tuple[Message, ...]
+
+
+class AgentHarness:
+    """Runs an agent over one session.
+
+    Model, thinking level and active tools come from the session's branch; the arguments here count where the branch
+    says nothing. What a branch asks for and this place does not have is told in ``notices``.
+
+    Args:
+        session: Where the conversation is kept.
+        model: ``provider:model`` or a model; None for the registry's choice.
+        registry: Where providers are found; None for all this package has.
+        tools: What the model may call.
+        system_prompt: Standing instructions; ``harness.system_prompt`` may be set at any time.
+        thinking_level: ``off`` … ``xhigh``; None is ``off``.
+        active_tools: Names of the tools it may call; None for all.
+        max_turns: Most answers of one run.
+        retry: How failed requests are repeated.
+        compaction: When and how long conversations are compacted.
+        steering_mode: How many steering messages enter at once.
+        follow_up_mode: How many follow-ups enter at once.
+        resources: Skills and prompt templates.
+
+    Raises:
+        HarnessError: ``invalid_argument``: a tool name comes twice or is unknown, or there is no such thinking level.
+        UserError, ProviderError: There is no such model.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        model: str | Model | None = None,
+        registry: Registry | None = None,
+        tools: Sequence[Tool] = (),
+        system_prompt: str = "",
+        thinking_level: str | None = None,
+        active_tools: Sequence[str] | None = None,
+        max_turns: int = 50,
+        retry: RetryPolicy | None = None,
+        compaction: CompactionSettings | None = None,
+        steering_mode: QueueMode = "one-at-a-time",
+        follow_up_mode: QueueMode = "one-at-a-time",
+        resources: Resources | None = None,
+    ) -> None:
+        self.session = session
+        self.system_prompt = system_prompt
+        self.max_turns = max_turns
+        self.retry = retry or RetryPolicy()
+        self.notices: list[str] = []
+        self._config = Configuration(
+            registry or default_registry(),
+            model=model,
+            thinking_level=thinking_level or "off",
+            tools=tools,
+            active=active_tools,
+            notices=self.notices,
+        )
+        self._hooks = Hooks()
+        self._listeners = Listeners()
+        self._queues = Queues(steering_mode=steering_mode, follow_up_mode=follow_up_mode)
+        self._resources = resources or Resources()
+        self._activities = Activities()
+        self._pending = PendingEntries()
+        self._compactor = Compactor(session, compaction or CompactionSettings(), self._hooks, self.retry, self.notices)
+        self._runner = Runner(
+            session,
+            self._config,
+            self._hooks,
+            self._queues,
+            self._listeners,
+            self._activities,
+            self._compactor,
+            self._pending,
+        )
+        self._background: set[asyncio.Task[None]] = set()
+        self._seen = len(session)
+        for _ in self._config.restore_at(session, session.leaf_id):
+            continue
+
+    def __repr__(self) -> str:
+        return f"<AgentHarness {self.phase} model={self.model} session={self.session.id[:8]}>"
+
+    # ------------------------------------------------------------ state
+
+    @property
+    def phase(self) -> Phase:
+        """What the harness is doing: ``idle``, ``turn``, ``retry``, ``compaction`` or ``branch_summary``."""
+        return self._activities.phase
+
+    @property
+    def is_idle(self) -> bool:
+        """True if a prompt would be taken."""
+        return self.phase == "idle"
+
+    @property
+    def model(self) -> Model | None:
+        """The model that answers next."""
+        return self._config.model
+
+    @property
+    def thinking_level(self) -> str:
+        """How much it thinks."""
+        return self._config.thinking_level
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """All tools, active or not."""
+        return tuple(self._config.tools.values())
+
+    @property
+    def active_tool_names(self) -> tuple[str, ...]:
+        """Names of the tools the model may call."""
+        return self._config.active
+
+    @property
+    def resources(self) -> Resources:
+        """Skills and prompt templates."""
+        return self._resources
+
+    @property
+    def queues(self) -> Queues:
+        """What waits to be said; the modes of ``steer`` and ``follow_up`` may be set."""
+        return self._queues
+
+    # ------------------------------------------------------------ prompts
+
+    async def prompt(
+        self,
+        content: Prompt,
+        *,
+        images: Sequence[ImageContent] = (),
+        at: Any = LEAF,
+        model: str | Model | None = None,
+        listener: Listener | None = None,
+    ) -> AssistantMessage:
+        """Say something and return the last answer. A provider's failure is an answer, with ``error_message`` set.
+
+        Args:
+            content: A text, or blocks of text and images.
+            images: More images, after the text.
+            at: Entry to run at (None: before the first), beside whatever else goes on; the session's leaf stays where
+                it is. Left out, the run is at the leaf, which moves along.
+            model: For a run at an entry: the model to ask there, written to that branch.
+            listener: For a run at an entry: hears its events, which nobody else does.
+
+        Raises:
+            HarnessError: ``busy``; ``invalid_state``: no model is set; ``invalid_argument``: there is no such entry;
+                ``hook``: a ``before_agent_start`` hook raised; ``session``: the session could not be written.
+        """
+        message = _user_message(content, images)
+        if at is LEAF:
+            self._activities.check("The prompt")
+            await self._follow_the_leaf()
+            work = self._runner.at_leaf(message, self._brief())
+        else:
+            self._activities.check("The prompt", beside=True)
+            if at is not None and self.session.get(at) is None:
+                raise HarnessError(f"There is no entry {at}.", code="invalid_argument")
+            work = self._runner.at_entry(message, self._brief(), at, model, listener)
+        try:
+            return await work
+        finally:
+            self._seen = len(self.session)
+
+    async def skill(self, name: str, extra: str | None = None) -> AssistantMessage:
+        """Prompt with a skill, followed by what the user adds.
+
+        Raises:
+            HarnessError: ``invalid_argument``: there is no such skill; or as for :meth:`prompt`.
+        """
+        self._activities.check("The prompt")
+        return await self.prompt(self._resources.skill(name).invocation(extra))
+
+    async def prompt_from_template(self, name: str, args: Sequence[str] = ()) -> AssistantMessage:
+        """Prompt with a template and its arguments.
+
+        Raises:
+            HarnessError: ``invalid_argument``: there is no such template; or as for :meth:`prompt`.
+        """
+        self._activities.check("The prompt")
+        return await self.prompt(self._resources.prompt_template(name).invocation(args))
+
+    def _brief(self) -> Brief:
+        self._settings()
+        return Brief(self.system_prompt, self._resources, self.retry, self.max_turns)
+
+    def _settings(self) -> Settings:
+        return self._config.settings(self.system_prompt)
+
+    # ------------------------------------------------------------ queues
+
+    async def steer(self, content: Prompt) -> None:
+        """Say something before the next answer of the current run.
+
+        Raises:
+            HarnessError: ``invalid_state``: nothing is running.
+        """
+        await self._queue(self._queues.steer, content, "steer")
+
+    async def follow_up(self, content: Prompt) -> None:
+        """Say something when the current run would stop.
+
+        Raises:
+            HarnessError: ``invalid_state``: nothing is running.
+        """
+        await self._queue(self._queues.follow_up, content, "follow up")
+
+    async def next_turn(self, content: Prompt) -> None:
+        """Say something in front of the next prompt."""
+        self._queues.next_turn.put(_user_message(content, ()))
+        await self._tell(self._queues.update())
+
+    async def _queue(self, queue: MessageQueue, content: Prompt, what: str) -> None:
+        if self._activities.holder is None:
+            raise HarnessError(f"There is no run to {what}.", code="invalid_state", hint="Use prompt().")
+        queue.put(_user_message(content, ()))
+        await self._tell(self._queues.update())
+
+    # ------------------------------------------------------------ stopping
+
+    async def abort(self) -> AbortResult:
+        """Stop everything and wait until the harness is idle; what waited to be said is handed back.
+
+        Called from within a run (by a subscriber, hook or tool) it gives the signal and does not wait.
+
+        Raises:
+            HarnessError: ``hook``: a subscriber raised; everything was stopped all the same.
+        """
+        result = AbortResult(self._queues.steer.clear(), self._queues.follow_up.clear())
+        self._activities.abort()
+        failure: HarnessError | None = None
+        try:
+            await self._tell(self._queues.update())
+        except HarnessError as error:
+            failure = error
+        end = self._end_abort(result)
+        if self._activities.is_inside():
+            task = asyncio.get_running_loop().create_task(end)
+            self._background.add(task)
+            task.add_done_callback(self._background.discard)
+        else:
+            await end
+        if failure is not None:
+            raise failure
+        return result
+
+    async def _end_abort(self, result: AbortResult) -> None:
+        await self._activities.wait()
+        await self._tell(Abort(result.cleared_steer, result.cleared_follow_up))
+
+    async def wait_for_idle(self) -> None:
+        """Return when nothing is going on that the caller does not itself work for."""
+        await self._activities.wait()
+
+    # ------------------------------------------------------------ the tree
+
+    async def navigate_tree(
+        self,
+        target_id: str | None,
+        *,
+        summarize: bool = False,
+        instructions: str | None = None,
+        replace_instructions: bool = False,
+        label: str | None = None,
+    ) -> NavigateResult:
+        """Move the leaf to an entry and become what that branch says.
+
+        A user message puts the leaf before it and gives its text back for editing; the current leaf does nothing.
+
+        Args:
+            target_id: Where to go; None is before the first entry.
+            summarize: True to write a summary of the branch that is left under the new leaf.
+            instructions: What the summary should look at especially.
+            replace_instructions: True if ``instructions`` take the place of the built-in ones.
+            label: Name for the summary, or for the target if there is none.
+
+        Raises:
+            HarnessError: ``busy``; ``invalid_argument``: there is no such entry; ``hook``.
+            BranchSummaryError: The summary could not be made; the leaf did not move.
+        """
+        self._activities.check("The move", alone=True)
+        if target_id == self.session.leaf_id:
+            return NavigateResult(False, leaf_id=target_id)
+        plan = plan_move(
+            self.session,
+            target_id,
+            summarize=summarize,
+            instructions=instructions,
+            replace_instructions=replace_instructions,
+            label=label,
+        )
+        navigator = Navigator(self.session, self._hooks, self.retry, self._settings, self._tell)
+        activity = Activity("branch_summary")
+        return await self._do(activity, self._navigate(navigator.navigate(plan, activity.signal)))
+
+    async def _navigate(self, move: Coroutine[Any, Any, NavigateResult]) -> NavigateResult:
+        result = await move
+        if not result.cancelled:
+            await self._restore()
+        return result
+
+    async def compact(self, instructions: str | None = None) -> CompactionResult:
+        """Summarise the older part of the branch, so that the context becomes smaller.
+
+        Args:
+            instructions: What the summary should look at especially.
+
+        Raises:
+            CompactionError: There is nothing to compact, it was cancelled, or the model failed; nothing was written.
+            HarnessError: ``busy``; ``invalid_state``: no model is set; ``hook``; ``session``.
+        """
+        self._activities.check("The compaction", alone=True)
+        settings = self._settings()
+        cursor = Cursor(self.session, self.session.leaf_id, follows=lambda: True)
+        activity = Activity("compaction")
+        work = self._compactor.compact(cursor, settings, activity.signal, self._tell, instructions)
+        return await self._do(activity, work)
+
+    async def _do(self, activity: Activity, work: Coroutine[Any, Any, T]) -> T:
+        """Carry out something that holds the leaf and is not a run."""
+        self._activities.begin(activity)
+        try:
+            return await self._activities.attend(activity, work)
+        finally:
+            self._activities.end(activity)
+            self._runner.settle()
+            self._seen = len(self.session)
+
+    async def _follow_the_leaf(self) -> None:
+        """Become what the branch says if somebody else has moved the leaf."""
+        if any(isinstance(entry, LeafEntry) for entry in self.session.entries(self._seen)):
+            await self._restore()
+        self._seen = len(self.session)
+
+    async def _restore(self) -> None:
+        for event in self._config.restore_at(self.session, self.session.leaf_id):
+            await self._tell(event)
+
+    # ------------------------------------------------------------ configuration
+
+    async def set_model(self, model: str | Model) -> None:
+        """Speak to another model from the next answer on.
+
+        Raises:
+            UserError, ProviderError: There is no such model.
+            HarnessError: ``session``: it could not be written; ``hook``.
+        """
+        found = self._config.find_model(model)
+        previous = self._config.model
+        self._write(self.session.append_model_change, found.provider, found.id)
+        self._config.model = found
+        await self._tell(ModelUpdate(found, previous, source="set"))
+
+    async def set_thinking_level(self, level: str) -> None:
+        """Let the model think more or less from the next answer on.
+
+        Raises:
+            HarnessError: ``invalid_argument``: there is no such level; ``session``; ``hook``.
+        """
+        previous = self._config.thinking_level
+        self._write(self.session.append_thinking_level_change, check_level(level))
+        self._config.thinking_level = level
+        await self._tell(ThinkingLevelUpdate(level, previous))
+
+    async def set_active_tools(self, names: Sequence[str]) -> None:
+        """Let the model call these tools from the next answer on.
+
+        Raises:
+            HarnessError: ``invalid_argument``: a name is unknown or comes twice; ``session``; ``hook``.
+        """
+        check_tool_names(names, tuple(self._config.tools))
+        await self.set_tools(self.tools, names)
+
+    async def set_tools(self, tools: Sequence[Tool], active: Sequence[str] | None = None) -> None:
+        """Use other tools from the next answer on.
+
+        Args:
+            tools: All tools.
+            active: Names of those the model may call; None for those that are active now.
+
+        Raises:
+            HarnessError: ``invalid_argument``: a name is unknown or comes twice; ``session``; ``hook``.
+        """
+        previous, previous_active = tuple(self._config.tools), self._config.active
+        names = previous_active if active is None else tuple(active)
+        known = [tool.name for tool in tools]
+        check_tool_names(known, known, "tool")
+        check_tool_names(names, known)
+        self._write(self.session.append_active_tools_change, list(names))
+        self._config.replace_tools(tools, names)
+        await self._tell(ToolsUpdate(tuple(known), previous, names, previous_active, source="set"))
+
+    async def set_resources(self, resources: Resources) -> None:
+        """Use other skills and prompt templates."""
+        previous, self._resources = self._resources, resources
+        await self._tell(ResourcesUpdate(resources, previous))
+
+    async def append_message(self, message: Message) -> None:
+        """Add a message to the conversation: at once when idle, else when the current turn ends.
+
+        Raises:
+            HarnessError: ``session``: it could not be written.
+        """
+        self._write(self.session.append_message, message)
+
+    def _write(self, append: Callable[..., str], *args: Any) -> None:
+        if not self.is_idle:
+            self._pending.put(append, *args)
+            return
+        try:
+            append(*args)
+        except SessionError as error:
+            raise HarnessError(str(error), code="session", hint=error.hint) from error
+
+    # ------------------------------------------------------------ subscribers and hooks
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Hear the events of :mod:`pi_nb.harness.events`; return how to stop that.
+
+        Listeners may be asynchronous; the harness waits for each. One that raises fails the run.
+        """
+        return self._listeners.add(listener)
+
+    def on(self, hook: str, handler: Handler) -> Callable[[], None]:
+        """Add a handler to a hook of :mod:`pi_nb.harness.hooks`; return how to take it back.
+
+        Raises:
+            UserError: There is no hook of that name.
+        """
+        return self._hooks.add(hook, handler)
+
+    async def _tell(self, event: HarnessEvent) -> None:
+        await self._listeners.emit(event)
+
+
+def _user_message(content: Prompt, images: Sequence[ImageContent]) -> UserMessage:
+    blocks = (TextContent(text=content),) if isinstance(content, str) else tuple(content)
+    return UserMessage(content=(*blocks, *images), timestamp=now_ms())

@@ -1,0 +1,133 @@
+"""Branch summaries: what was learnt on a branch that is left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pi_nb.harness.conversation import FileLists, conversation_text
+from pi_nb.harness.estimate import estimate_tokens
+from pi_nb.harness.prompts import BRANCH_INSTRUCTIONS, BRANCH_PREAMBLE, with_focus
+from pi_nb.harness.summaries import Summariser
+from pi_nb.messages import Message, ToolResultMessage, Usage
+from pi_nb.session.context import project
+from pi_nb.session.entries import BranchSummaryEntry, Entry
+from pi_nb.session.tree import Session
+
+__all__ = [
+    "BranchPart",
+    "BranchSummary",
+    "LeftBranch",
+    "TreePreparation",
+    "left_branch",
+    "select_messages",
+    "summarise_branch",
+]
+
+_MAX_TOKENS = 2_048
+_RESERVE = 16_384
+_NOTHING = "Nothing was said on that branch."
+
+
+@dataclass(frozen=True, slots=True)
+class LeftBranch:
+    """The entries that a move leaves behind, oldest first, and the last one that both ends have in common."""
+
+    entries: tuple[Entry, ...]
+    common_ancestor_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TreePreparation:
+    """What a move of the leaf would do."""
+
+    target_id: str | None
+    old_leaf_id: str | None
+    common_ancestor_id: str | None
+    entries_to_summarize: tuple[Entry, ...]
+    wants_summary: bool
+    instructions: str | None = None
+    replace_instructions: bool = False
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BranchSummary:
+    """A summary that was made, or that a hook supplied."""
+
+    summary: str
+    details: Any = None
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BranchPart:
+    """What of a branch fits into a summariser's window."""
+
+    messages: tuple[Message, ...]
+    files: FileLists
+    tokens: int
+
+
+def left_branch(session: Session, old_leaf_id: str | None, target_id: str | None) -> LeftBranch:
+    """Return what lies between the old leaf and the last entry it has in common with the target.
+
+    Raises:
+        SessionError: One of the paths cannot be walked.
+    """
+    old = session.path(old_leaf_id)
+    kept = {entry.id for entry in session.path(target_id)}
+    first = next((index for index in range(len(old) - 1, -1, -1) if old[index].id in kept), -1)
+    return LeftBranch(tuple(old[first + 1 :]), old[first].id if first >= 0 else None)
+
+
+def select_messages(entries: Sequence[Entry], budget: int = 0) -> BranchPart:
+    """Return the newest messages of a branch that are within a budget, without tool results.
+
+    Args:
+        entries: The branch, oldest first.
+        budget: Estimated tokens; 0 for no limit.
+    """
+    kept: list[Message] = []
+    total = 0
+    for item in reversed(project(entries)):
+        if isinstance(item.message, ToolResultMessage):
+            continue
+        tokens = estimate_tokens(item.message)
+        over = bool(budget) and total + tokens > budget
+        if over and not (_is_summary(item.message) and total < budget * 0.9):
+            break
+        kept.append(item.message)
+        total += tokens
+        if over:
+            break
+    earlier = [e.details for e in entries if isinstance(e, BranchSummaryEntry) and not e.from_hook]
+    return BranchPart(tuple(reversed(kept)), FileLists.of(kept, *earlier), total)
+
+
+def _is_summary(message: Message) -> bool:
+    return message.role in {"compactionSummary", "branchSummary"}
+
+
+async def summarise_branch(
+    entries: Sequence[Entry], summariser: Summariser, *, instructions: str | None = None, replace: bool = False
+) -> BranchSummary:
+    """Ask a model for a summary of a branch.
+
+    Args:
+        entries: The branch, oldest first.
+        summariser: Who does it.
+        instructions: What the user wants to be looked at especially.
+        replace: True if ``instructions`` take the place of ours.
+
+    Raises:
+        ProviderError: The model failed, or its summary was cut off or empty.
+        Aborted: The signal was given.
+    """
+    part = select_messages(entries, max(summariser.model.context_window - _RESERVE, 1))
+    if not part.messages:
+        return BranchSummary(_NOTHING, {"readFiles": [], "modifiedFiles": []})
+    task = instructions if replace and instructions else with_focus(BRANCH_INSTRUCTIONS, instructions)
+    made = await summariser.summarise(conversation_text(part.messages), task, max_tokens=_MAX_TOKENS)
+    return BranchSummary(f"{BRANCH_PREAMBLE}{made.text}{part.files.as_text()}", part.files.details, made.usage)

@@ -1,0 +1,148 @@
+"""How many tokens a context takes: what the provider last counted, plus a guess for what came after.
+
+The guess is the field's rule of thumb, a token for four characters. Characters are UTF-16 units and JSON is compact
+and unescaped, as pi counts them, so that both compact a session at the same place.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pi_nb.messages import (
+    AssistantMessage,
+    BashExecutionMessage,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    ImageContent,
+    Message,
+    TextContent,
+    ThinkingContent,
+    ToolCall,
+    UnknownMessage,
+    Usage,
+)
+
+if TYPE_CHECKING:
+    from pi_nb.session.context import Context
+    from pi_nb.session.entries import Entry
+
+__all__ = ["IMAGE_TOKENS", "Estimate", "compact_json", "estimate_context", "estimate_messages", "estimate_tokens"]
+
+IMAGE_TOKENS = 1_200
+_UNITS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Size of a context in tokens.
+
+    Attributes:
+        tokens: In all.
+        usage_tokens: What the provider counted, for everything up to and with message ``last_usage_index``.
+        trailing_tokens: A guess for the messages after it.
+        last_usage_index: Which message carries that count; None if none does.
+    """
+
+    tokens: int
+    usage_tokens: int
+    trailing_tokens: int
+    last_usage_index: int | None
+
+
+def estimate_tokens(message: Message) -> int:
+    """Return about how many tokens a message takes."""
+    return math.ceil(_units(message) / _UNITS_PER_TOKEN)
+
+
+def estimate_messages(messages: Sequence[Message]) -> Estimate:
+    """Return the size of a sequence of messages."""
+    counted = _last_counted(messages)
+    return _guess(messages) if counted is None else _from_usage(messages, *counted)
+
+
+def estimate_context(context: Context, path: Sequence[Entry]) -> Estimate:
+    """Return the size of a context; usage from before the latest compaction on its path measured another one."""
+    messages = context.messages
+    counted = _last_counted(messages)
+    if counted is None or not _is_fresh(path, context.items[counted[0]].entry_id):
+        return _guess(messages)
+    return _from_usage(messages, *counted)
+
+
+def _is_fresh(path: Sequence[Entry], entry_id: str) -> bool:
+    """Return whether no compaction comes after an entry; looks at the end of the path only."""
+    for index in range(len(path) - 1, -1, -1):
+        entry = path[index]
+        if entry.id == entry_id:
+            return True
+        if entry.type == "compaction":
+            return False
+    return True
+
+
+def _last_counted(messages: Sequence[Message]) -> tuple[int, int] | None:
+    for index in range(len(messages) - 1, -1, -1):
+        tokens = _counted(messages[index])
+        if tokens:
+            return index, tokens
+    return None
+
+
+def _from_usage(messages: Sequence[Message], index: int, counted: int) -> Estimate:
+    trailing = sum(map(estimate_tokens, messages[index + 1 :]))
+    return Estimate(counted + trailing, counted, trailing, index)
+
+
+def _guess(messages: Sequence[Message]) -> Estimate:
+    total = sum(map(estimate_tokens, messages))
+    return Estimate(total, 0, total, None)
+
+
+def _counted(message: Message) -> int:
+    """Return the tokens a provider counted for the context that ends with this answer; 0 if it did not."""
+    if not isinstance(message, AssistantMessage) or message.stop_reason in {"aborted", "error"}:
+        return 0
+    return _total(message.usage) if message.usage is not None else 0
+
+
+def _total(usage: Usage) -> int:
+    return int(usage.total_tokens or usage.input + usage.output + usage.cache_read + usage.cache_write)
+
+
+def _units(message: Message) -> int:
+    if isinstance(message, BashExecutionMessage):
+        return _length(message.command) + _length(message.output)
+    if isinstance(message, BranchSummaryMessage | CompactionSummaryMessage):
+        return _length(message.summary)
+    if isinstance(message, UnknownMessage):
+        return 0
+    return _length(message.content) if isinstance(message.content, str) else sum(map(_block_units, message.content))
+
+
+def _block_units(block: Any) -> int:
+    if isinstance(block, TextContent):
+        return _length(block.text)
+    if isinstance(block, ThinkingContent):
+        return _length(block.thinking)
+    if isinstance(block, ImageContent):
+        return IMAGE_TOKENS * _UNITS_PER_TOKEN
+    if isinstance(block, ToolCall):
+        return _length(block.name) + _length(compact_json(block.arguments))
+    return 0
+
+
+def _length(text: str) -> int:
+    """Return the length in UTF-16 units."""
+    return len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)
+
+
+def compact_json(value: Any) -> str:
+    """Return JSON as short as it gets, with every character as itself."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    except (ValueError, RecursionError):
+        return "[unserializable]"

@@ -1,0 +1,126 @@
+"""Stopping: a signal that is given once, and awaiting things so that the signal interrupts them.
+
+An abort never cancels the task of a run. It cancels the one await the run is in, if that await was made through
+:func:`interruptible`; the run then writes down how far it got and ends in its own order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+__all__ = ["AbortSignal", "Aborted", "interruptible"]
+
+T = TypeVar("T")
+
+
+class Aborted(Exception):
+    """What was awaited has been interrupted by an abort. Never leaves the harness."""
+
+
+class AbortSignal:
+    """Says once, and to everybody who asks, that work should stop.
+
+    ``aborted`` and :meth:`sleep` may be used from any thread; the rest belongs to the harness's event loop.
+    """
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._callbacks: dict[int, Callable[[], None]] = {}
+        self._next = 0
+
+    def __repr__(self) -> str:
+        return f"<AbortSignal {'aborted' if self.aborted else 'clear'}>"
+
+    @property
+    def aborted(self) -> bool:
+        """True from the abort on."""
+        return self._event.is_set()
+
+    def abort(self) -> None:
+        """Give the signal. A second time does nothing."""
+        if self._event.is_set():
+            return
+        self._event.set()
+        callbacks, self._callbacks = self._callbacks, {}
+        for callback in callbacks.values():
+            callback()
+
+    def on_abort(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call ``callback`` when the signal is given (at once if it was); return how to take that back."""
+        if self.aborted:
+            callback()
+            return lambda: None
+        key = self._next
+        self._next += 1
+        self._callbacks[key] = callback
+        return lambda: self._callbacks.pop(key, None) and None
+
+    def raise_if_aborted(self) -> None:
+        """Raise :class:`Aborted` if the signal was given."""
+        if self.aborted:
+            raise Aborted
+
+    def sleep(self, seconds: float) -> bool:
+        """Block the calling thread for ``seconds`` or until the signal; return True if it was given."""
+        return self._event.wait(seconds)
+
+    async def wait(self) -> None:
+        """Return when the signal is given."""
+        given: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def give() -> None:
+            if not given.done():
+                given.set_result(None)
+
+        remove = self.on_abort(give)
+        try:
+            await given
+        finally:
+            remove()
+
+
+async def interruptible(awaitable: Awaitable[T], signal: AbortSignal) -> T:
+    """Await something; an abort cancels it there and raises :class:`Aborted` here.
+
+    A cancellation that comes from elsewhere is passed on untouched: the two are told apart the way
+    ``asyncio.timeout`` does it, by the task's count of cancellations.
+    """
+    task = asyncio.current_task()
+    if task is None:  # pragma: no cover - coroutines always run in a task here
+        raise RuntimeError("interruptible() needs a running task")
+    if signal.aborted:
+        close = getattr(awaitable, "close", None)
+        if close is not None:
+            close()
+        raise Aborted
+    before = task.cancelling()
+    fired = False
+
+    def interrupt() -> None:
+        nonlocal fired
+        fired = True
+        task.cancel()
+
+    remove = signal.on_abort(interrupt)
+    try:
+        value = await awaitable
+    except asyncio.CancelledError:
+        if fired and task.uncancel() <= before:
+            raise Aborted from None
+        raise
+    except BaseException:
+        _forget_interrupt(task, fired)
+        raise
+    finally:
+        remove()
+    _forget_interrupt(task, fired)
+    return value
+
+
+def _forget_interrupt(task: asyncio.Task[object], fired: bool) -> None:
+    """Take back a cancellation that the awaited thing swallowed, so that it does not strike later."""
+    if fired:
+        task.uncancel()
