@@ -7,18 +7,28 @@ joined once is not joined again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from pi_nb.errors import ProviderError
-from pi_nb.messages import AssistantMessage, TextContent, ThinkingContent, ToolCall, Usage, now_ms
+from pi_nb.messages import (
+    AssistantMessage,
+    Cost,
+    TextContent,
+    ThinkingContent,
+    ToolCall,
+    UnknownContent,
+    Usage,
+    now_ms,
+)
 from pi_nb.models import Model
 from pi_nb.providers.arguments import Arguments, parse_arguments
 from pi_nb.providers.base import BlockDelta, BlockEnd, BlockStart, StreamDone, StreamError, StreamStart
 
 __all__ = ["MessageBuilder", "well_formed"]
 
-BuiltBlock: TypeAlias = TextContent | ThinkingContent | ToolCall
+BuiltBlock: TypeAlias = TextContent | ThinkingContent | ToolCall | UnknownContent
+UNKNOWN = "unknown"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -73,9 +83,18 @@ class MessageBuilder:
         """Return the event that begins the message."""
         return StreamStart(self.partial)
 
-    def open(self, kind: str, *, id: str = "", name: str = "") -> BlockStart:
-        """Begin a block of ``kind`` ``text``, ``thinking`` or ``toolcall``; the event carries its index."""
+    def open(self, kind: str, *, id: str = "", name: str = "", arguments: Any = None) -> BlockStart:
+        """Begin a block; the event carries its index.
+
+        Args:
+            kind: ``text``, ``thinking`` or ``toolcall``.
+            id: A tool call's id.
+            name: A tool call's name.
+            arguments: A tool call's arguments, should it come without pieces.
+        """
         self._blocks.append(_Block(kind, id, name, self._show_arguments))
+        if isinstance(arguments, dict):
+            self._blocks[-1].given = arguments
         return BlockStart(kind, len(self._blocks) - 1, self.partial)
 
     def append(self, index: int, delta: str) -> BlockDelta | None:
@@ -120,10 +139,36 @@ class MessageBuilder:
         block = self._blocks[index]
         block.id, block.name, block.built = id or block.id, name or block.name, None
 
-    @property
-    def damaged(self) -> bool:
-        """True if the arguments of some tool call are not whole, so that it must not be run."""
-        return any(block.kind == "toolcall" and not block.arguments().whole for block in self._blocks)
+    def keep(self, data: Mapping[str, Any]) -> None:
+        """Add a block of a kind this package does not know, as it came."""
+        self._blocks.append(_Block(UNKNOWN, "", "", False))
+        self._blocks[-1].close(UnknownContent(**data))
+
+    def mark_damaged(self) -> None:
+        """Call a finished answer cut (``length``) if some call's arguments are not whole, so that it is not run."""
+        if any(block.kind == "toolcall" and not block.arguments().whole for block in self._blocks):
+            self.stop_reason = "length"
+
+    def count(
+        self,
+        *,
+        input: int | None = None,
+        output: int | None = None,
+        cache_read: int | None = None,
+        cache_write: int | None = None,
+        reasoning: int | None = None,
+    ) -> None:
+        """Set the usage from tokens, at the model's price; ``output`` counts ``reasoning`` too."""
+        tokens = (input or 0, output or 0, cache_read or 0, cache_write or 0)
+        price = self.model.price
+        rates = (price.input, price.output, price.cache_read, price.cache_write)
+        costs = [count * rate / 1e6 for count, rate in zip(tokens, rates, strict=True)]
+        names = ("input", "output", "cache_read", "cache_write")
+        self.usage = Usage.of(
+            **dict(zip(names, tokens, strict=True)),
+            reasoning=reasoning,
+            cost=Cost(**dict(zip(names, costs, strict=True))),
+        )
 
     @property
     def has_calls(self) -> bool:
@@ -156,7 +201,7 @@ class _Block:
     """One block: its pieces, and what else is known of it."""
 
     __slots__ = (
-        *("_arguments", "_held", "_pieces", "_shown", "built", "closed"),
+        *("_arguments", "_held", "_pieces", "_shown", "built", "closed", "given"),
         *("id", "kind", "name", "redacted", "signature"),
     )
 
@@ -166,6 +211,7 @@ class _Block:
         self.redacted = False
         self.closed = False
         self.built: BuiltBlock | None = None
+        self.given: dict[str, Any] | None = None
         self._shown = show_arguments
         self._pieces: list[str] = []
         self._held = ""
@@ -198,7 +244,8 @@ class _Block:
 
     def arguments(self) -> Arguments:
         if self._arguments is None:
-            self._arguments = parse_arguments(self.text)
+            unsaid = not self._pieces and self.given is not None
+            self._arguments = Arguments(self.given or {}, True) if unsaid else parse_arguments(self.text)
         return self._arguments
 
     def result(self) -> str | ToolCall:

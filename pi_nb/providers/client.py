@@ -1,0 +1,215 @@
+"""HTTP itself: one client per event loop, a body as server-sent events, httpx's exceptions in our words."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Protocol
+from weakref import WeakKeyDictionary
+
+import httpx
+
+from pi_nb.errors import ProviderCode, ProviderError
+from pi_nb.providers.failures import failure, parse_error_body
+from pi_nb.providers.sse import ServerSentEvent, SseDecoder
+
+__all__ = ["Clients", "Timeouts", "refusal", "sse_events", "translated"]
+
+_HEAD_LIMIT = 65_536
+_DRAIN_SECONDS = 0.5  # an answer that is complete is not worth waiting for the end of its body
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """How long to wait, in seconds: for a connection, for the first piece of an answer, and between pieces."""
+
+    connect: float = 15.0
+    first_token: float = 600.0
+    idle: float = 180.0
+
+
+class Clients:
+    """One ``httpx.AsyncClient`` per event loop, made when first needed.
+
+    A client is held open by an async generator, because a loop that ends (``asyncio.run``) closes its async
+    generators: a provider that was used in a loop which is gone leaves no connection behind.
+    """
+
+    def __init__(self, timeouts: Timeouts) -> None:
+        self._timeouts = timeouts
+        self._open: WeakKeyDictionary[asyncio.AbstractEventLoop, _Held] = WeakKeyDictionary()
+
+    async def get(self) -> httpx.AsyncClient:
+        """Return the running loop's client."""
+        loop = asyncio.get_running_loop()
+        held = self._open.get(loop)
+        if held is None or held.client.is_closed:
+            keeper = _keep_open(self._timeouts)
+            held = self._open[loop] = _Held(await anext(keeper), keeper)
+        return held.client
+
+    async def aclose(self) -> None:
+        """Close the running loop's client."""
+        held = self._open.pop(asyncio.get_running_loop(), None)
+        if held is not None:
+            await held.keeper.aclose()
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    client: httpx.AsyncClient
+    keeper: AsyncGenerator[httpx.AsyncClient, None]
+
+
+async def _keep_open(timeouts: Timeouts) -> AsyncGenerator[httpx.AsyncClient, None]:
+    # reading has its own limits, in _chunks: httpx knows none for the first piece
+    limits = httpx.Timeout(connect=timeouts.connect, read=None, write=60.0, pool=timeouts.connect)
+    async with httpx.AsyncClient(timeout=limits, verify=_ssl_context()) as client:
+        yield client
+
+
+@cache
+def _ssl_context() -> ssl.SSLContext:
+    return httpx.create_ssl_context()  # 20 ms each time
+
+
+# ---------------------------------------------------------------- reading
+
+
+class Completable(Protocol):
+    """Something that knows when an answer is complete."""
+
+    complete: bool
+
+
+async def sse_events(
+    response: httpx.Response, timeouts: Timeouts, reader: Completable
+) -> AsyncGenerator[ServerSentEvent, None]:
+    """Yield the events of a body.
+
+    Raises:
+        ProviderError: The connection broke or fell silent before ``reader`` was complete, or this is no event stream.
+    """
+    decoder, head, count = SseDecoder(), b"", 0
+    async with aclosing(_chunks(response, timeouts, reader)) as chunks:
+        async for chunk in chunks:
+            head = head if len(head) > _HEAD_LIMIT or count else head + chunk
+            for event in decoder.decode(chunk):
+                count += 1
+                yield event
+    last = decoder.flush()
+    if last is not None and _is_whole(last):
+        yield last
+    elif not count and head.strip():
+        raise _no_stream(head)
+
+
+async def _chunks(response: httpx.Response, timeouts: Timeouts, reader: Completable) -> AsyncGenerator[bytes, None]:
+    limit = timeouts.first_token
+    async with aclosing(_raw(response)) as pieces:
+        while True:
+            seconds = _DRAIN_SECONDS if reader.complete else limit
+            try:
+                async with asyncio.timeout(seconds):
+                    chunk = await anext(pieces, None)
+            except TimeoutError:
+                if reader.complete:
+                    return
+                raise slow("The answer stopped coming" if limit == timeouts.idle else "No answer", seconds) from None
+            except httpx.HTTPError as error:
+                if reader.complete:
+                    return
+                raise _broken(error) from None
+            if chunk is None:
+                return
+            yield chunk
+            limit = timeouts.idle
+
+
+async def _raw(response: httpx.Response) -> AsyncGenerator[bytes, None]:
+    async for chunk in response.aiter_bytes():
+        yield chunk
+
+
+def _is_whole(event: ServerSentEvent) -> bool:
+    """Return whether the body's last event, which lacks its blank line, was not cut."""
+    if event.data == "[DONE]":
+        return True
+    try:
+        json.loads(event.data)
+    except ValueError:
+        return False
+    return True
+
+
+def _no_stream(head: bytes) -> ProviderError:
+    error = parse_error_body(head)
+    if b'"error"' in head:
+        return failure(head)
+    return ProviderError(f"This is no event stream: {error.message}", code="bad_response", hint="Check the base URL.")
+
+
+async def refusal(response: httpx.Response, timeouts: Timeouts) -> ProviderError:
+    """Return the error that a response with an error status describes."""
+    body = b""
+    try:
+        async with asyncio.timeout(timeouts.connect), aclosing(_raw(response)) as pieces:
+            async for chunk in pieces:
+                body += chunk
+                if len(body) > _HEAD_LIMIT:
+                    break
+    except (httpx.HTTPError, TimeoutError):
+        pass  # the status alone says enough
+    return failure(body, status=response.status_code, headers=response.headers)
+
+
+# ---------------------------------------------------------------- exceptions
+
+
+def slow(what: str, seconds: float) -> ProviderError:
+    """Return the error for something that took too long."""
+    return ProviderError(f"{what} for {seconds:g} s.", code="timeout", retryable=True)
+
+
+def _broken(error: httpx.HTTPError) -> ProviderError:
+    if isinstance(error, httpx.DecodingError):
+        return ProviderError(f"The answer is garbled: {error}", code="bad_response", retryable=True)
+    return ProviderError(
+        f"The connection broke in the middle of the answer ({_words(error)}).", code="truncated", retryable=True
+    )
+
+
+@contextmanager
+def translated(base_url: str) -> Iterator[None]:
+    """Turn what httpx raises while a request is sent into a ProviderError.
+
+    The original is not kept as the cause: it holds the request, and that the key.
+    """
+    try:
+        yield
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise _unsent(error, base_url) from None
+
+
+def _unsent(error: httpx.HTTPError | httpx.InvalidURL, base_url: str) -> ProviderError:
+    code: ProviderCode = "connection"
+    hint = "Check the network, and the base URL."
+    retryable = True
+    if isinstance(error, httpx.TimeoutException):
+        code = "timeout"
+    elif isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
+        code, hint, retryable = "invalid_request", "The base URL must look like https://host/v1.", False
+    elif "CERTIFICATE_VERIFY_FAILED" in str(error):
+        hint, retryable = "The server's certificate is not trusted; SSL_CERT_FILE names further ones.", False
+    return ProviderError(
+        f"{base_url} could not be reached ({_words(error)}).", code=code, hint=hint, retryable=retryable
+    )
+
+
+def _words(error: Exception) -> str:
+    return str(error) or type(error).__name__

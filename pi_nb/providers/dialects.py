@@ -1,0 +1,135 @@
+"""Who speaks OpenAI's Chat Completions, and what each says differently."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pi_nb.models import Model
+from pi_nb.providers.thinking import budget_tokens, clamp, openai_effort
+
+__all__ = ["DIALECTS", "Dialect"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One provider's way of speaking.
+
+    Attributes:
+        name: The provider's name.
+        base_url: Where it listens.
+        url_env: Environment variable that overrides it; empty for none.
+        key_env: Environment variable with the key.
+        needs_key: False if it answers without.
+        max_tokens: What it calls the limit of an answer.
+        ask_usage: True if tokens are only told when asked for.
+        turns: True if user messages must not follow one another, as some chat templates insist.
+        context_window: What to assume of a model that is not in the table.
+        thinking: Returns the request's fields for a thinking level.
+    """
+
+    name: str
+    base_url: str
+    url_env: str = ""
+    key_env: str = ""
+    needs_key: bool = True
+    max_tokens: str = "max_tokens"
+    ask_usage: bool = True
+    turns: bool = False
+    context_window: int = 128_000
+    thinking: Callable[[Model, str], Mapping[str, Any]] = lambda model, level: {}
+
+    def url(self) -> str:
+        """Return the base URL: the environment's, or the usual one."""
+        given = os.environ.get(self.url_env, "").strip() if self.url_env else ""
+        if given and self.url_env == "OLLAMA_HOST":
+            return _ollama_url(given)
+        return given or self.base_url
+
+
+def _ollama_url(host: str) -> str:
+    """Return the URL for what Ollama accepts in ``OLLAMA_HOST``: a host, a port, both, or a URL."""
+    host = host.rstrip("/")
+    if host.startswith(("http://", "https://")):
+        return host if re.search(r"/v1$", host) else f"{host}/v1"
+    name, _, port = host.partition(":")
+    name = "127.0.0.1" if name in ("", "0.0.0.0") else name  # noqa: S104 - that address is for listening
+    return f"http://{name}:{port or 11434}/v1"
+
+
+# ---------------------------------------------------------------- thinking
+
+
+def _effort(model: Model, level: str) -> Mapping[str, Any]:
+    effort = openai_effort(model, level)
+    return {} if effort is None else {"reasoning_effort": effort}
+
+
+def _openrouter(model: Model, level: str) -> Mapping[str, Any]:
+    if not model.reasoning:
+        return {}
+    return {"reasoning": {"enabled": False} if level == "off" else {"effort": clamp(level, _USUAL)}}
+
+
+def _deepseek(model: Model, level: str) -> Mapping[str, Any]:
+    if not model.reasoning:
+        return {}
+    if level == "off":
+        return {"thinking": {"type": "disabled"}}
+    return {"thinking": {"type": "enabled"}, "reasoning_effort": clamp(level, ("low", "high"))}
+
+
+def _mistral(model: Model, level: str) -> Mapping[str, Any]:
+    return {"reasoning_effort": "none" if level == "off" else "high"} if model.reasoning else {}
+
+
+def _groq(model: Model, level: str) -> Mapping[str, Any]:
+    if "qwen" in model.id:
+        return {"reasoning_effort": "none" if level == "off" else "default", "reasoning_format": "parsed"}
+    return _effort(model, level)
+
+
+def _template(model: Model, level: str) -> Mapping[str, Any]:
+    """Servers that pass a switch to the model's chat template."""
+    if not model.reasoning:
+        return {}
+    fields: dict[str, Any] = {"chat_template_kwargs": {"enable_thinking": level != "off"}}
+    if "gpt-oss" in model.id:
+        fields["reasoning_effort"] = openai_effort(model, level)
+    elif level != "off":
+        fields["thinking_budget_tokens"] = budget_tokens(level)  # llama.cpp; others ignore it
+    return fields
+
+
+_USUAL: Final = ("low", "medium", "high")
+
+
+def _local(name: str, port: int, url_env: str, thinking: Callable[[Model, str], Mapping[str, Any]]) -> Dialect:
+    url = f"http://127.0.0.1:{port}/v1"
+    return Dialect(name, url, url_env=url_env, needs_key=False, turns=True, context_window=32_768, thinking=thinking)
+
+
+DIALECTS: Final[Mapping[str, Dialect]] = {
+    dialect.name: dialect
+    for dialect in (
+        Dialect(
+            "openai",
+            "https://api.openai.com/v1",
+            url_env="OPENAI_BASE_URL",
+            key_env="OPENAI_API_KEY",
+            max_tokens="max_completion_tokens",
+            thinking=_effort,
+        ),
+        Dialect("openrouter", "https://openrouter.ai/api/v1", key_env="OPENROUTER_API_KEY", thinking=_openrouter),
+        Dialect("deepseek", "https://api.deepseek.com", key_env="DEEPSEEK_API_KEY", thinking=_deepseek),
+        Dialect("groq", "https://api.groq.com/openai/v1", key_env="GROQ_API_KEY", thinking=_groq),
+        Dialect("mistral", "https://api.mistral.ai/v1", key_env="MISTRAL_API_KEY", ask_usage=False, thinking=_mistral),
+        _local("ollama", 11434, "OLLAMA_HOST", _effort),
+        _local("vllm", 8000, "VLLM_BASE_URL", _template),
+        _local("llamacpp", 8080, "LLAMACPP_BASE_URL", _template),
+        _local("lmstudio", 1234, "LMSTUDIO_BASE_URL", _effort),
+    )
+}

@@ -1,0 +1,215 @@
+"""A provider behind an HTTP API that streams server-sent events.
+
+A wire format subclasses :class:`HttpProvider` and says what its requests look like and how its events are read. The
+reading is without I/O (:class:`Reader`), so that it can be tested with bytes cut anywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from typing import Any, ClassVar, Protocol
+
+import httpx
+
+from pi_nb.errors import ProviderError
+from pi_nb.models import Model
+from pi_nb.providers.base import Request, StreamEvent, StreamResponse
+from pi_nb.providers.builder import MessageBuilder, well_formed
+from pi_nb.providers.catalogue import near
+from pi_nb.providers.client import Clients, Timeouts, refusal, slow, sse_events, translated
+from pi_nb.providers.failures import failure
+from pi_nb.providers.keys import Key
+from pi_nb.providers.sse import ServerSentEvent
+
+__all__ = ["HttpProvider", "Reader", "Timeouts", "event_json"]
+
+
+class Reader(Protocol):
+    """Turns the events of one answer into stream events.
+
+    Attributes:
+        complete: True once the answer's own final mark was seen; what happens to the connection after that does not
+            matter.
+    """
+
+    complete: bool
+
+    def feed(self, event: ServerSentEvent) -> Iterator[StreamEvent]:
+        """Yield what one event brings.
+
+        Raises:
+            ProviderError: The event says that the answer failed.
+        """
+        ...
+
+    def finish(self) -> Iterator[StreamEvent]:
+        """Yield the last events, ending with ``StreamDone``; the body has ended.
+
+        Raises:
+            ProviderError: ``truncated``: it ended too early; or what the stop reason says.
+        """
+        ...
+
+
+class HttpProvider(ABC):
+    """Answers requests over HTTP.
+
+    Connections are kept per event loop and closed with it, or by :meth:`aclose`. Cancelling the task that reads a
+    stream closes its connection at once.
+    """
+
+    api: ClassVar[str]
+
+    def __init__(self, name: str, *, base_url: str, key: Key, timeouts: Timeouts | None = None) -> None:
+        self._name = name
+        self._base_url = base_url.rstrip("/")
+        self._key = key
+        self._timeouts = timeouts or Timeouts()
+        self._clients = Clients(self._timeouts)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._name} {self._base_url} key={self._key.where}>"
+
+    @property
+    def name(self) -> str:
+        """The part before the colon in ``provider:model``."""
+        return self._name
+
+    @property
+    def base_url(self) -> str:
+        """Where requests go."""
+        return self._base_url
+
+    async def aclose(self) -> None:
+        """Close this loop's connections. The provider may be used again afterwards."""
+        await self._clients.aclose()
+
+    # ------------------------------------------------------------ what a wire format says
+
+    @abstractmethod
+    def model(self, model_id: str) -> Model:
+        """Return what is known of a model; unknown names give a model with default limits."""
+
+    @abstractmethod
+    def path(self, request: Request) -> str:
+        """Return the path under the base URL."""
+
+    @abstractmethod
+    def auth(self, key: str) -> Mapping[str, str]:
+        """Return the headers that carry the key."""
+
+    @abstractmethod
+    def payload(self, request: Request) -> dict[str, Any]:
+        """Return the body of the request."""
+
+    @abstractmethod
+    def reader(self, builder: MessageBuilder) -> Reader:
+        """Return what reads the answer into ``builder``."""
+
+    async def model_names(self) -> list[str]:
+        """Return the names of the models the server has; empty if it does not tell.
+
+        Raises:
+            ProviderError: It could not be asked.
+        """
+        return []
+
+    # ------------------------------------------------------------ one answer
+
+    async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
+        """Yield the events of one answer."""
+        builder = MessageBuilder(request.model, provider=self._name, api=self.api)
+        try:
+            async with aclosing(self._events(request, builder)) as events:
+                async for event in events:
+                    yield event
+        except ProviderError as error:
+            yield builder.failed(await self._explained(error, request.model.id))
+        except Exception as error:
+            said = self._key.redact(f"{type(error).__name__}: {error}")
+            yield builder.failed(ProviderError(f"{self._name}: {said}", code="bad_response"))
+
+    async def _events(self, request: Request, builder: MessageBuilder) -> AsyncGenerator[StreamEvent, None]:
+        async with self._post(request) as response:
+            yield StreamResponse(response.status_code, dict(response.headers))
+            reader = self.reader(builder)
+            async with aclosing(sse_events(response, self._timeouts, reader)) as events:
+                async for sse in events:
+                    for event in reader.feed(sse):
+                        yield event
+            for event in reader.finish():
+                yield event
+
+    @asynccontextmanager
+    async def _post(self, request: Request) -> AsyncIterator[httpx.Response]:
+        headers = {"content-type": "application/json", "accept": "text/event-stream", **self.auth(self._key.get())}
+        body = well_formed(json.dumps(self.payload(request), ensure_ascii=False, default=str)).encode()
+        client = await self._clients.get()
+        with translated(self._base_url):
+            url = f"{self._base_url}{self.path(request)}"
+            sent = client.build_request("POST", url, content=body, headers={**headers, **request.headers})
+            try:
+                async with asyncio.timeout(self._timeouts.first_token):
+                    response = await client.send(sent, stream=True)
+            except TimeoutError:
+                raise slow("No answer", self._timeouts.first_token) from None
+        try:
+            if response.status_code >= 300:
+                raise await refusal(response, self._timeouts)
+            yield response
+        finally:
+            await response.aclose()
+
+    async def _explained(self, error: ProviderError, model_id: str) -> ProviderError:
+        """Return the error under the provider's name, without secrets, and with near names for an unknown model."""
+        hint = error.hint
+        if error.code == "not_found":
+            hint = await self._did_you_mean(model_id) or hint
+        return ProviderError(
+            self._key.redact(f"{self._name}: {error}"),
+            code=error.code,  # type: ignore[arg-type]
+            hint=hint,
+            status=error.status,
+            request_id=error.request_id,
+            retry_after=error.retry_after,
+            retryable=error.retryable,
+        )
+
+    async def _did_you_mean(self, model_id: str) -> str:
+        try:
+            async with asyncio.timeout(3):
+                close = near(model_id, await self.model_names())
+        except Exception:  # only to be helpful
+            return ""
+        return f"Did you mean {' or '.join(f'{self._name}:{name}' for name in close)}?" if close else ""
+
+    async def get_json(self, path: str) -> Any:
+        """Return the JSON at ``path`` under the base URL.
+
+        Raises:
+            ProviderError: It could not be had.
+        """
+        client = await self._clients.get()
+        with translated(self._base_url):
+            response = await client.get(f"{self._base_url}{path}", headers=dict(self.auth(self._key.get())), timeout=5)
+        if response.status_code >= 300:
+            raise failure(response.content, status=response.status_code, headers=response.headers)
+        return response.json()
+
+
+def event_json(event: ServerSentEvent) -> Any:
+    """Return the JSON of an event.
+
+    Raises:
+        ProviderError: ``bad_response``: it is none.
+    """
+    try:
+        return json.loads(event.data)
+    except (ValueError, RecursionError):
+        raise ProviderError(
+            f"A piece of the answer is not JSON: {event.data[:100]!r}", code="bad_response", retryable=True
+        ) from None

@@ -1,0 +1,80 @@
+"""Thinking levels, from pi's six words to what each provider calls them.
+
+A level that a model does not have becomes the nearest one it has, the lower if two are as near; ``off`` becomes the
+least a model can do if it cannot stop thinking.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from pi_nb.models import THINKING_LEVELS, Model
+
+__all__ = ["anthropic_thinking", "budget_tokens", "clamp", "openai_effort"]
+
+_BUDGETS: Final = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16_384, "xhigh": 32_000}
+_VERSION = re.compile(r"claude-[a-z]+-(\d+)(?:-(\d{1,2}))?(?!\d)")
+_FIRST_ADAPTIVE = (4, 6)
+_FIRST_XHIGH = (4, 7)
+
+
+def clamp(level: str, allowed: Sequence[str]) -> str:
+    """Return the level in ``allowed`` (``off`` for not thinking) that is nearest to ``level``."""
+    order = {name: position for position, name in enumerate(THINKING_LEVELS)}
+    wanted = order.get(level, 0)
+    if level == "off" and "off" in allowed:
+        return "off"
+    thinking = [name for name in allowed if name != "off"] or ["off"]
+    return min(thinking, key=lambda name: (abs(order[name] - wanted), order[name]))
+
+
+def budget_tokens(level: str) -> int:
+    """Return how many tokens a model that counts may think at ``level``; 0 for ``off``."""
+    return _BUDGETS.get(level, 0)
+
+
+# ---------------------------------------------------------------- Anthropic
+
+
+def anthropic_thinking(model: Model, level: str, *, max_tokens: int) -> dict[str, Any]:
+    """Return the fields of an Anthropic request that ask for thinking at ``level``; empty for none."""
+    if level == "off" or not model.reasoning:
+        return {}
+    version = _claude_version(model.id)
+    if version >= _FIRST_ADAPTIVE:
+        levels = ("low", "medium", "high", "xhigh") if version >= _FIRST_XHIGH else ("low", "medium", "high")
+        effort = clamp(level, levels)
+        return {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": effort}}
+    budget = min(budget_tokens(level), max_tokens - 1024)  # leave room for an answer
+    return {"thinking": {"type": "enabled", "budget_tokens": budget}} if budget >= 1024 else {}
+
+
+def _claude_version(name: str) -> tuple[int, int]:
+    """Return a Claude model's version; names that do not tell are taken for old models with a budget."""
+    match = _VERSION.search(name)
+    return (int(match.group(1)), int(match.group(2) or 0)) if match else (0, 0)
+
+
+# ---------------------------------------------------------------- OpenAI and those who follow it
+
+_EFFORTS: Final[tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] = (
+    (re.compile(r"gpt-oss"), ("low", "medium", "high")),
+    (re.compile(r"gpt-5(-mini|-nano)?($|-20)"), ("minimal", "low", "medium", "high")),
+    (re.compile(r"gpt-5\.1"), ("off", "low", "medium", "high")),
+    (re.compile(r"gpt-(6-astra|6-cyber|5\.6-cyber)"), ("low", "medium", "high", "xhigh")),
+    (re.compile(r"gpt-(5\.[2-9]|[6-9])"), ("off", "low", "medium", "high", "xhigh")),
+    (re.compile(r"\bo[134]\b"), ("low", "medium", "high")),
+)
+
+
+def openai_effort(model: Model, level: str) -> str | None:
+    """Return ``reasoning_effort`` for ``level``; None to leave it out."""
+    if not model.reasoning:
+        return None
+    for pattern, allowed in _EFFORTS:
+        if pattern.search(model.id):
+            effort = clamp(level, allowed)
+            return "none" if effort == "off" else effort
+    return None if level == "off" else clamp(level, ("low", "medium", "high"))
