@@ -1,0 +1,44 @@
+"""``pi-nb tree``: a session file as a text tree, or as its log."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from pi_nb.cli.sessions import open_untouched
+
+__all__ = ["add"]
+
+_WIDTH = 100  # cells, where the output is no terminal
+_NARROWEST = 20
+
+
+def add(commands: Any) -> None:
+    """Declare the command."""
+    command = commands.add_parser("tree", help="show a session file as a text tree")
+    command.add_argument("file", type=Path, metavar="FILE", help="session file (JSON lines)")
+    command.add_argument("--width", type=_width, metavar="N", help="cells of a row (default: the terminal's)")
+    command.add_argument("--ascii", action="store_true", help="use nothing but ASCII")
+    command.add_argument("--log", action="store_true", help="show the log in the order of writing instead")
+    command.set_defaults(run=run)
+
+
+def _width(text: str) -> int:
+    number = int(text)
+    if number < _NARROWEST:
+        raise argparse.ArgumentTypeError(f"must be {_NARROWEST} or more")
+    return number
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the tree to standard output."""
+    from pi_nb.views.text import render_log, render_tree
+
+    width = args.width or shutil.get_terminal_size((_WIDTH, 24)).columns
+    with open_untouched(args.file) as session:
+        shown = render_log if args.log else render_tree
+        sys.stdout.write(shown(session, width=width, ascii=args.ascii) + "\n")
+    return 0

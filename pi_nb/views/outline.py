@@ -1,0 +1,109 @@
+"""What every picture of a session shows, before it is drawn: a heading, rows, and the marks on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pi_nb.session.storage import IndexedStorage
+from pi_nb.session.tree import Session
+from pi_nb.views.entry_line import Line, entry_line
+from pi_nb.views.layout import Forest, Layout, Node, Row, lay_out
+from pi_nb.views.plain import short_id, visible
+
+__all__ = ["Mark", "Outline", "counted", "nodes", "outline"]
+
+_LABEL = 40  # characters of a label that are shown
+
+
+class Mark(NamedTuple):
+    """Something to know about a row: it is the ``leaf``, has a ``label``, is ``broken``, stands for ``hidden`` ones."""
+
+    kind: str
+    text: str
+
+
+class Drawn(NamedTuple):
+    """A row with what it says."""
+
+    row: Row
+    id: str
+    line: Line
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A session as rows of visible text.
+
+    Attributes:
+        session: The session.
+        layout: Where each row is drawn.
+        forest: The trees it was made from.
+    """
+
+    session: Session
+    layout: Layout
+    forest: Forest
+
+    @property
+    def heading(self) -> str:
+        """The session in one line: id, name, size, and where the leaf is."""
+        session = self.session
+        name = [f"“{visible(session.name, limit=80)}”"] if session.name else []
+        leaf = session.leaf_id
+        where = "at the beginning" if leaf is None else f"leaf {short_id(leaf)}"
+        lost = [] if leaf is None or leaf in self.forest.parents else ["which is not in the log"]
+        sizes = [counted(len(session), "entry", "entries"), counted(self.forest.branches, "branch", "branches")]
+        return " · ".join((f"session {short_id(session.id)}", *name, *sizes, " ".join((where, *lost))))
+
+    @property
+    def footing(self) -> str:
+        """What is not drawn, in one line; empty if everything is."""
+        rows, total = len(self.layout.rows), self.layout.total
+        return f"{rows:,} of {total:,} entries drawn, those nearest to the leaf" if self.layout.hidden else ""
+
+    def drawn(self) -> Iterator[Drawn]:
+        """Yield each row with what it says, from top to bottom."""
+        for row in self.layout.rows:
+            yield Drawn(row, short_id(row.id), entry_line(self.session.entry(row.id)), tuple(self._marks(row)))
+
+    def _marks(self, row: Row) -> Iterator[Mark]:
+        if row.leaf:
+            yield Mark("leaf", "leaf")
+        label = self.session.labels.get(row.id)
+        if label:
+            yield Mark("label", visible(label, limit=_LABEL))
+        if row.origin in {"orphan", "self", "cycle"}:
+            yield Mark("broken", _fault(row, self.session.entry(row.id).parent_id))
+        if row.hidden:
+            yield Mark("hidden", f"+{row.hidden:,} more")
+
+
+def _fault(row: Row, parent: str | None) -> str:
+    if row.origin == "orphan":
+        return f"parent {short_id(parent or '')} is missing"
+    return "is its own parent" if row.origin == "self" else "on a cycle"
+
+
+def nodes(session: Session) -> Iterator[Node]:
+    """Yield what the layout needs of each entry, in log order; no entry is decoded for it where that can be helped."""
+    storage = session.storage
+    if isinstance(storage, IndexedStorage):
+        index = storage.index
+        yield from map(Node, index.ids[:], index.parents[:], index.types[:])
+    else:
+        yield from (Node(entry.id, entry.parent_id, entry.type) for entry in session.entries())
+
+
+def outline(session: Session, *, max_rows: int | None = None) -> Outline:
+    """Return a session ready to be drawn, with at most ``max_rows`` rows around the path to the leaf."""
+    leaf = session.leaf_id
+    forest = Forest.of(nodes(session), keep=leaf)
+    return Outline(session, lay_out(forest, leaf, max_rows=max_rows), forest)
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """Return a number with its noun: ``1 branch``, ``2 branches``."""
+    return f"{number:,} {one if number == 1 else many}"

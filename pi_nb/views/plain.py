@@ -1,0 +1,76 @@
+"""Untrusted text made harmless and measured, for one line of a terminal, a picture or a page.
+
+A session may hold anything: colour codes that rewrite a terminal, characters that turn text around, a page of
+newlines where a line is expected. What is not printable is shown as an escape, so that it can be seen and does nothing.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Final
+
+__all__ = ["clip", "pad", "short_id", "visible", "width"]
+
+_NAMED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_JOINERS: Final = frozenset("\u200c\u200d\ufe0e\ufe0f")  # shape letters and emoji; without them text is spoilt
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Cn", "Co"})
+_LONGEST_ID: Final = 10
+_PREFIX: Final = 8
+
+
+def visible(text: str, *, limit: int | None = None) -> str:
+    r"""Return text as one line: line ends, control, format and direction characters written as escapes (``\n``).
+
+    Args:
+        text: Anything.
+        limit: Look at no more than so many characters, and end with ``…`` if there are more.
+    """
+    cut = limit is not None and len(text) > limit
+    shown = "".join(map(_shown, text[:limit] if cut else text))
+    return shown + "…" if cut else shown
+
+
+def _shown(char: str) -> str:
+    if " " <= char <= "~":
+        return char
+    if char in _NAMED:
+        return _NAMED[char]
+    if char in _JOINERS or unicodedata.category(char) not in _HIDDEN:
+        return char
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def width(text: str) -> int:
+    """Return how many terminal cells a visible text takes: wide characters two, combining ones none."""
+    return len(text) if text.isascii() else sum(map(_cells, text))
+
+
+def _cells(char: str) -> int:
+    if char in _JOINERS or unicodedata.combining(char) or unicodedata.category(char) in {"Mn", "Me"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in {"W", "F"} else 1
+
+
+def clip(text: str, cells: int, *, ellipsis: str = "…") -> str:
+    """Return a visible text that takes at most so many cells, ended with an ellipsis if something was cut off."""
+    if width(text) <= cells:
+        return text
+    room = cells - width(ellipsis)
+    if room < 0:
+        return ""
+    for number, char in enumerate(text):
+        room -= _cells(char)
+        if room < 0:
+            return text[:number] + ellipsis
+    return text
+
+
+def pad(text: str, cells: int) -> str:
+    """Return a visible text with blanks at its end up to so many cells."""
+    return text + " " * (cells - width(text))
+
+
+def short_id(id: str) -> str:
+    """Return an entry id as people see and type it: pi's own ids whole, long foreign ones by their beginning."""
+    return visible(id if len(id) <= _LONGEST_ID else id[:_PREFIX])
