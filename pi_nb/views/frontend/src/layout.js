@@ -1,0 +1,286 @@
+/**
+ * Which row and which lane each visible node gets. O(n), no recursion.
+ *
+ * Rows are a pre-order. One child of each node goes straight on in its parent's lane (the one towards the leaf, else
+ * the one with the newest entry); the others follow after its subtree, hung on a trunk line to the right. So the
+ * context of the leaf is one unbroken block from the top, and indentation grows at branch points only.
+ * A trunk that would need a lane beyond `maxLanes` is drawn as two stubs ("elided").
+ */
+
+import { ROOT } from "./tree.js";
+
+/**
+ * @typedef {import("./tree.js").Tree} Tree
+ * @typedef {import("./types.js").Order} Order
+ *
+ * @typedef {object} Options
+ * @property {(node: number) => boolean} [visible]  Default: all.
+ * @property {Set<number>} [folded]
+ * @property {Set<number>} [active]   Nodes from the root to the leaf.
+ * @property {Order} [order]
+ * @property {number} [maxLanes]
+ * @property {number} [hoist]         Show only this node's subtree.
+ *
+ * @typedef {object} Edge  A child that does not go straight on.
+ * @property {number} from    Row where the line starts: the parent's, or that of the sibling before.
+ * @property {number} to      Row of the child.
+ * @property {number} start   Lane of the parent, or of the trunk if a sibling came before.
+ * @property {number} trunk   Lane of the line down.
+ * @property {number} lane    Lane of the child.
+ * @property {number} hue
+ * @property {boolean} active
+ * @property {boolean} elided
+ */
+
+/** Visible nodes and their nearest visible ancestors, in pre-order of the whole tree. */
+class Shown {
+  /**
+   * @param {Tree} tree
+   * @param {(node: number) => boolean} visible
+   * @param {number} hoist
+   */
+  constructor(tree, visible, hoist) {
+    const n = tree.size;
+    this.first = new Int32Array(n).fill(-1);
+    this.last = new Int32Array(n).fill(-1);
+    this.next = new Int32Array(n).fill(-1);
+    this.parent = new Int32Array(n).fill(-1);
+    /** Visible nodes without a visible ancestor. @type {number[]} */ this.roots = [];
+    const order = [];
+    const stack = [hoist];
+    const above = new Int32Array(n).fill(-1); // nearest visible ancestor
+    while (stack.length) {
+      const node = /** @type {number} */ (stack.pop());
+      const up = above[node];
+      const seen = visible(node);
+      if (seen) this.#attach(node, up), order.push(node);
+      const mark = stack.length;
+      for (let c = tree.first[node]; c >= 0; c = tree.next[c]) above[c] = seen ? node : up, stack.push(c);
+      reverseTail(stack, mark);
+    }
+    /** Every visible node after its parent. */
+    this.order = order;
+  }
+
+  /**
+   * @param {number} node
+   * @param {number} parent
+   */
+  #attach(node, parent) {
+    this.parent[node] = parent;
+    if (parent < 0) return void this.roots.push(node);
+    if (this.first[parent] < 0) this.first[parent] = node;
+    else this.next[this.last[parent]] = node;
+    this.last[parent] = node;
+  }
+}
+
+/**
+ * @param {number[]} stack
+ * @param {number} from
+ */
+function reverseTail(stack, from) {
+  for (let i = from, j = stack.length - 1; i < j; i++, j--) [stack[i], stack[j]] = [stack[j], stack[i]];
+}
+
+export class Layout {
+  /**
+   * @param {Tree} tree
+   * @param {Options} [options]
+   */
+  constructor(tree, options = {}) {
+    const { visible = () => true, folded = new Set(), active = new Set() } = options;
+    const { order = "active", maxLanes = 6, hoist = ROOT } = options;
+    this.tree = tree;
+    this.active = active;
+    this.folded = folded;
+    this.maxLanes = maxLanes;
+    const shown = new Shown(tree, visible, hoist);
+    this.shown = shown;
+    /** Visible parent of a node, or -1. */
+    this.parent = shown.parent;
+    if (order === "active") this.#preferActive();
+    /** Row -> node. @type {number[]} */ this.nodes = this.#rows();
+    /** Node -> row, or -1. */
+    this.row = new Int32Array(tree.size).fill(-1);
+    this.nodes.forEach((node, row) => (this.row[node] = row));
+    this.lane = new Int16Array(tree.size);
+    /** Widest lane in use beside a node's row. */
+    this.gutter = new Int16Array(tree.size);
+    this.level = new Int32Array(tree.size);
+    this.place = new Int32Array(tree.size);
+    this.setsize = new Int32Array(tree.size);
+    /** @type {Edge[]} */ this.edges = [];
+    this.#lanes();
+  }
+
+  get count() {
+    return this.nodes.length;
+  }
+
+  /** Bring to the front the child on the active path, else the one whose subtree holds the newest entry. */
+  #preferActive() {
+    const { order, parent, first, next, last } = this.shown;
+    const newest = new Int32Array(this.tree.size);
+    for (let i = order.length - 1; i >= 0; i--) {
+      const node = order[i];
+      if (newest[node] < node) newest[node] = node;
+      const up = parent[node];
+      if (up >= 0 && newest[up] < newest[node]) newest[up] = newest[node];
+    }
+    for (const node of order) {
+      if (first[node] < 0 || next[first[node]] < 0) continue;
+      let best = first[node];
+      let before = -1;
+      let bestBefore = -1;
+      for (let c = best; c >= 0; before = c, c = next[c])
+        if (this.active.has(c) ? !this.active.has(best) : newest[c] > newest[best] && !this.active.has(best))
+          (best = c), (bestBefore = before);
+      if (bestBefore < 0) continue;
+      next[bestBefore] = next[best];
+      if (last[node] === best) last[node] = bestBefore;
+      next[best] = first[node];
+      first[node] = best;
+    }
+    const at = this.shown.roots.findIndex((root) => this.active.has(root));
+    if (at > 0) this.shown.roots.unshift(...this.shown.roots.splice(at, 1));
+  }
+
+  #rows() {
+    const { roots, first, next } = this.shown;
+    const out = [];
+    const stack = [...roots].reverse();
+    while (stack.length) {
+      const node = /** @type {number} */ (stack.pop());
+      out.push(node);
+      if (this.folded.has(node)) continue;
+      const mark = stack.length;
+      for (let c = first[node]; c >= 0; c = next[c]) stack.push(c);
+      reverseTail(stack, mark);
+    }
+    return out;
+  }
+
+  /**
+   * How many lanes to the right of itself a node's subtree needs, and for branch points where the trunk goes.
+   * @returns {{trunk: Int16Array, elided: Uint8Array}}
+   */
+  #widths() {
+    const { first, next } = this.shown;
+    const width = new Int16Array(this.tree.size);
+    const trunk = new Int16Array(this.tree.size);
+    const elided = new Uint8Array(this.tree.size);
+    for (let row = this.nodes.length - 1; row >= 0; row--) {
+      const node = this.nodes[row];
+      const straight = first[node];
+      if (straight < 0 || this.folded.has(node)) continue;
+      width[node] = width[straight];
+      if (next[straight] < 0) continue;
+      elided[node] = width[straight] + 1 > this.maxLanes ? 1 : 0;
+      trunk[node] = elided[node] ? 1 : width[straight] + 1;
+      for (let c = next[straight]; c >= 0; c = next[c])
+        width[node] = Math.max(width[node], trunk[node] + width[c] + (next[c] >= 0 ? 1 : 0));
+    }
+    return { trunk, elided };
+  }
+
+  #lanes() {
+    const { first, next, roots } = this.shown;
+    const { trunk, elided } = this.#widths();
+    const open = new Int16Array(this.tree.size); // widest line that passes the whole subtree
+    this.#number(roots, 1);
+    for (const node of this.nodes) {
+      const lane = this.lane[node];
+      this.gutter[node] = Math.max(lane, open[node]);
+      const straight = first[node];
+      if (straight < 0 || this.folded.has(node)) continue;
+      const side = lane + trunk[node];
+      this.#number(this.children(node), this.level[node] + 1);
+      this.lane[straight] = lane;
+      open[straight] = trunk[node] && !elided[node] ? Math.max(open[node], side) : open[node];
+      let from = this.row[node];
+      let start = lane;
+      for (let c = next[straight]; c >= 0; c = next[c]) {
+        const end = next[c] < 0;
+        this.lane[c] = end ? side : side + 1;
+        open[c] = end ? open[node] : Math.max(open[node], side);
+        this.edges.push({ from, to: this.row[c], start, trunk: side, lane: this.lane[c], hue: this.tree.hue[c],
+          active: this.active.has(c), elided: elided[node] === 1 && start === lane });
+        from = this.row[c];
+        start = side;
+      }
+      this.#light(node);
+    }
+  }
+
+  /**
+   * In log order the active child may hang on a trunk: the line above it is active too.
+   * @param {number} node
+   */
+  #light(node) {
+    let lit = false;
+    for (let i = this.edges.length - 1; i >= 0; i--) {
+      const edge = this.edges[i];
+      if (this.parent[this.nodes[edge.to]] !== node) return;
+      lit ||= edge.active;
+      edge.active = lit;
+    }
+  }
+
+  /**
+   * @param {number[]} siblings
+   * @param {number} level
+   */
+  #number(siblings, level) {
+    siblings.forEach((node, i) => {
+      this.level[node] = level;
+      this.place[node] = i + 1;
+      this.setsize[node] = siblings.length;
+    });
+  }
+
+  /**
+   * Whether a node has visible children, shown or folded away.
+   * @param {number} node
+   */
+  expandable(node) {
+    return this.shown.first[node] >= 0;
+  }
+
+  /**
+   * Visible children in row order.
+   * @param {number} node
+   */
+  children(node) {
+    const out = [];
+    for (let c = this.shown.first[node]; c >= 0; c = this.shown.next[c]) out.push(c);
+    return out;
+  }
+
+  /**
+   * The node itself or its nearest ancestor that has a row; -1 if none has.
+   * @param {number} node
+   */
+  nearest(node) {
+    let n = node;
+    while (n >= 0 && this.row[n] < 0) n = this.tree.parent[n];
+    return n;
+  }
+
+  /**
+   * How many rows a fold hides.
+   * @param {number} node
+   */
+  hidden(node) {
+    const { first, next } = this.shown;
+    let count = 0;
+    const stack = [first[node]];
+    while (stack.length) {
+      for (let c = /** @type {number} */ (stack.pop()); c >= 0; c = next[c]) {
+        count += 1;
+        if (first[c] >= 0) stack.push(first[c]);
+      }
+    }
+    return count;
+  }
+}

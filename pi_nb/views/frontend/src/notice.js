@@ -1,0 +1,41 @@
+/** The line below the rows: what just happened, which log line it wrote, how the kernel is. */
+
+import { h, setText } from "./dom.js";
+
+/** @typedef {import("./store.js").Link} Link */
+
+/** @type {Record<Link, string>} */
+const LINKS = {
+  ok: "",
+  busy: "Kernel busy: queued, will happen as soon as it listens.",
+  silent: "No answer from the kernel. If it was restarted, run the cell again; what is shown may be old.",
+  closed: "Not connected to a kernel: this is the tree as last seen.",
+};
+
+export class Notice {
+  constructor() {
+    this.text = h("span", { class: "pt-said" });
+    this.line = h("code", { class: "pt-written" });
+    this.more = h("details", { class: "pt-wrote", hidden: true }, h("summary"), this.line);
+    this.link = h("span", { class: "pt-link" });
+    this.root = h("div", { class: "pt-notice", role: "status", "aria-live": "polite" }, this.text, this.more, this.link);
+  }
+
+  /**
+   * @param {string} text
+   * @param {{summary: string, line: string}|null} [written]
+   */
+  say(text, written = null) {
+    setText(this.text, text);
+    this.more.hidden = !written;
+    if (!written) return;
+    setText(/** @type {HTMLElement} */ (this.more.firstChild), written.summary);
+    setText(this.line, written.line);
+  }
+
+  /** @param {Link} link */
+  setLink(link) {
+    setText(this.link, LINKS[link]);
+    this.root.dataset.link = link;
+  }
+}

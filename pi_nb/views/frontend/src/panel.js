@@ -1,0 +1,275 @@
+/** The side panel: what a model would be sent from here, message by message; or the entry as it is in the log. */
+
+import { h, setText } from "./dom.js";
+import { json } from "./json.js";
+import { LIVE, ROOT } from "./tree.js";
+import { count, short, wording } from "./wording.js";
+
+/**
+ * @typedef {import("./state.js").ViewState} ViewState
+ * @typedef {import("./types.js").ContextAnswer} ContextAnswer
+ * @typedef {import("./types.js").ContextItem} ContextItem
+ *
+ * @typedef {object} Hooks
+ * @property {(id: string|null) => void} look
+ * @property {(text: string) => void} say
+ */
+
+const REMEMBERED = 60; // contexts
+const SKETCHED = 40; // rows shown from what the page knows until the kernel answers
+
+export class Panel {
+  /**
+   * @param {ViewState} state
+   * @param {Hooks} hooks
+   * @param {string} uid
+   */
+  constructor(state, hooks, uid) {
+    this.state = state;
+    this.hooks = hooks;
+    /** @type {"context"|"entry"} */ this.tab = "context";
+    /** Contexts by entry: they never change, a path is what it is. @type {Map<string, ContextAnswer>} */
+    this.known = new Map();
+    /** What is on show, to leave it alone. */ this.key = "";
+    /** A question is under way; the newest focus asks again when it is answered. */
+    this.asking = false;
+    this.closed = false;
+    this.tabs = { context: this.#tab("context", "Context", uid), entry: this.#tab("entry", "Entry", uid) };
+    this.head = h("div", { class: "pt-phead" });
+    this.body = h("div", { class: "pt-pbody", id: `${uid}-panel`, role: "tabpanel", tabindex: "0", "aria-label": "Context" });
+    this.live = h("div", { class: "pt-card pt-t-assistant pt-live", hidden: true });
+    this.edit = h("div", { class: "pt-edit", hidden: true });
+    const tabs = h("div", { class: "pt-tabs", role: "tablist", "aria-label": "Side panel" }, this.tabs.context, this.tabs.entry);
+    this.root = h("section", { class: "pt-panel", "aria-label": "What the model sees" }, tabs, this.head, this.body, this.edit);
+  }
+
+  /**
+   * @param {"context"|"entry"} name
+   * @param {string} title
+   * @param {string} uid
+   */
+  #tab(name, title, uid) {
+    const on = name === "context";
+    return h("button", { class: "pt-tab", type: "button", role: "tab", "aria-selected": String(on), "aria-controls": `${uid}-panel`,
+      text: title, onclick: () => this.choose(name) });
+  }
+
+  /** @param {"context"|"entry"} tab */
+  choose(tab) {
+    this.tab = tab;
+    for (const [name, el] of Object.entries(this.tabs)) el.setAttribute("aria-selected", String(name === tab));
+    this.body.setAttribute("aria-label", tab === "context" ? "Context" : "Entry");
+    this.key = "";
+    this.show();
+  }
+
+  /** Show what belongs to the focus: at once what is known, then what the kernel says. */
+  show() {
+    const { focus, store } = this.state;
+    const entry = focus === LIVE ? store.leaf : focus;
+    const key = `${this.tab}|${store.epoch}|${entry}|${entry === store.leaf}`;
+    if (key === this.key || !store.epoch) return;
+    this.key = key;
+    if (this.tab === "entry") return void this.#askEntry(entry, key);
+    const known = this.known.get(`${store.epoch}|${entry}`);
+    this.#context(known ?? this.#sketch(entry), !known);
+    if (!known) void this.#ask(entry);
+  }
+
+  /** @param {string|null} entry */
+  async #ask(entry) {
+    if (this.asking) return;
+    this.asking = true;
+    const { store } = this.state;
+    const { epoch } = store;
+    try {
+      const answer = await store.request("context", { entry });
+      this.#remember(`${epoch}|${entry}`, answer);
+    } catch (error) {
+      this.hooks.say(`No context: ${/** @type {Error} */ (error).message}`);
+      this.#remember(`${epoch}|${entry}`, { ...this.#sketch(entry), failed: /** @type {Error} */ (error).message });
+    } finally {
+      this.asking = false;
+    }
+    this.key = "";
+    if (!this.closed) this.show();
+  }
+
+  /**
+   * @param {string} key
+   * @param {any} answer
+   */
+  #remember(key, answer) {
+    this.known.set(key, answer);
+    for (const old of this.known.keys()) {
+      if (this.known.size <= REMEMBERED) break;
+      this.known.delete(old);
+    }
+  }
+
+  /**
+   * The messages on the path as far as the rows tell: shown until the kernel's projection is there.
+   * @param {string|null} entry
+   * @returns {ContextAnswer}
+   */
+  #sketch(entry) {
+    const { tree } = this.state;
+    const rows = tree.path(tree.node(entry)).map((node) => tree.rows[node]);
+    const said = rows.filter((row) => wording(row).quiet === false);
+    const items = said.slice(-SKETCHED).map((row) => ({ id: row.id, role: row.role ?? row.type, text: row.text, tokens: row.tokens,
+      calls: row.tools?.map((tool, i) => `${tool}: ${row.calls?.[i] ?? ""}`), error: row.error }));
+    return { entry, items, total: said.length, tokens: 0 };
+  }
+
+  /**
+   * @param {ContextAnswer & {failed?: string}} answer
+   * @param {boolean} sketch
+   */
+  #context(answer, sketch) {
+    this.#heading(answer, sketch);
+    const hidden = answer.total - answer.items.length;
+    this.body.classList.toggle("pt-sketch", sketch);
+    this.body.replaceChildren(
+      ...(hidden > 0 ? [h("p", { class: "pt-faint pt-gap", text: `${hidden} earlier messages, also sent` })] : []),
+      ...answer.items.map((item) => this.#card(item)),
+      ...(answer.total === 0 ? [h("p", { class: "pt-empty", text: "Nothing yet. The next prompt starts from an empty context." })] : []),
+      this.live,
+      ...this.#leftOut(answer),
+    );
+    this.showLive();
+    this.body.scrollTop = this.body.scrollHeight;
+  }
+
+  /**
+   * @param {ContextAnswer & {failed?: string}} answer
+   * @param {boolean} sketch
+   */
+  #heading(answer, sketch) {
+    const atLeaf = answer.entry === this.state.store.leaf;
+    const tokens = answer.tokens ? ` · about ${count(answer.tokens)} tokens` : "";
+    const facts = [answer.model, answer.thinking && answer.thinking !== "off" ? `thinking ${answer.thinking}` : "",
+      answer.tools ? `${answer.tools.length} ${answer.tools.length === 1 ? "tool" : "tools"}` : ""];
+    this.head.replaceChildren(
+      h("div", { class: "pt-ptitle" }, h("strong", { text: atLeaf ? "The model sees" : "From here the model would see" }),
+        h("span", { class: `pt-pwhere${atLeaf ? " pt-tag pt-tag-leaf" : ""}`, text: atLeaf ? "leaf" : answer.entry ? short(answer.entry) : "session start" })),
+      h("div", { class: "pt-pfacts", text: `${answer.total} ${answer.total === 1 ? "message" : "messages"}${tokens}${sketch ? " …" : ""}` }),
+      h("div", { class: "pt-pchips" }, ...facts.filter(Boolean).map((fact) => h("span", { class: "pt-chip", text: String(fact) }))),
+      ...(answer.failed ? [h("div", { class: "pt-pfail", role: "alert", text: answer.failed })] : []),
+    );
+  }
+
+  /** @param {ContextItem} item */
+  #card(item) {
+    const said = wording({ id: item.id, parent: null, type: "message", role: item.role, text: item.text, error: item.error });
+    const odd = item.why && item.why !== "kept" ? h("span", { class: "pt-why", text: item.why }) : null;
+    const text = h("div", { class: "pt-ctext", text: item.text + (item.more ? " …" : "") });
+    const calls = (item.calls ?? []).map((call) => h("code", { class: "pt-call", text: call }));
+    const id = h("button", { class: "pt-id", type: "button", title: "Look at this entry", text: short(item.id), onclick: () => this.hooks.look(item.id) });
+    const card = h("article", { class: `pt-card pt-t-${said.tone}` },
+      h("header", null, h("span", { class: "pt-who", text: said.who }), odd, h("span", { class: "pt-fill" }), id,
+        h("span", { class: "pt-tok", text: item.tokens ? count(item.tokens) : "", title: "Tokens" })),
+      ...(item.text ? [text] : []), ...calls, ...(item.error ? [h("div", { class: "pt-pfail", text: item.error })] : []));
+    text.addEventListener("click", () => card.classList.toggle("pt-whole"));
+    return card;
+  }
+
+  /** @param {ContextAnswer} answer */
+  #leftOut(answer) {
+    const list = answer.left_out ?? [];
+    if (!list.length) return [];
+    const items = list.map((item) => h("li", null,
+      h("button", { class: "pt-id", type: "button", text: short(item.id), onclick: () => this.hooks.look(item.id) }),
+      h("span", { class: "pt-why", text: item.why }), h("span", { class: "pt-faint", text: item.text })));
+    return [h("details", { class: "pt-left" }, h("summary", { text: `On the path, but not sent: ${list.length}` }), h("ul", null, ...items))];
+  }
+
+  /** Show the growing answer below the context it answers. */
+  showLive() {
+    const { live, leaf } = this.state.store;
+    const here = this.tab === "context" && live !== null && (this.state.focus === leaf || this.state.focus === LIVE);
+    this.live.hidden = !here;
+    if (!live || !here) return;
+    const near = this.body.scrollHeight - this.body.scrollTop - this.body.clientHeight < 40;
+    this.#fillLive(live);
+    if (near) this.body.scrollTop = this.body.scrollHeight;
+  }
+
+  /** @param {import("./types.js").LiveRow} live */
+  #fillLive(live) {
+    let text = /** @type {HTMLElement|null} */ (this.live.querySelector(".pt-ctext"));
+    if (!text) {
+      text = h("div", { class: "pt-ctext" });
+      this.live.replaceChildren(h("header", null, h("span", { class: "pt-who", text: "assistant" }), h("span", { class: "pt-why", text: "writing" })), text);
+    }
+    setText(text, live.tail ?? live.text);
+  }
+
+  /**
+   * @param {string|null} entry
+   * @param {string} key
+   */
+  async #askEntry(entry, key) {
+    const { store } = this.state;
+    const here = () => this.key === key && !this.closed;
+    if (entry === null) return this.#entry(entry, store.session ?? "session", h("p", { class: "pt-empty", text: "The session itself: a header line, no entry." }));
+    try {
+      const answer = await store.request("entry", { entry });
+      if (here()) this.#entry(entry, where(answer), json(answer.raw));
+    } catch (error) {
+      if (here()) this.#entry(entry, "", h("p", { class: "pt-pfail", text: /** @type {Error} */ (error).message }));
+    }
+  }
+
+  /**
+   * @param {string|null} entry
+   * @param {string} place
+   * @param {Node} content
+   */
+  #entry(entry, place, content) {
+    const node = this.state.tree.node(entry);
+    const type = node > ROOT ? this.state.tree.rows[node].type : "session";
+    this.head.replaceChildren(
+      h("div", { class: "pt-ptitle" }, h("strong", { text: type }), h("span", { class: "pt-pwhere", text: entry ?? "" })),
+      h("div", { class: "pt-pfacts", text: place }),
+    );
+    this.body.classList.remove("pt-sketch");
+    this.body.replaceChildren(content);
+    this.body.scrollTop = 0;
+  }
+
+  /**
+   * The text of a user message whose parent became the leaf, for editing; null puts the box away.
+   * @param {string|null} text
+   */
+  editor(text) {
+    this.edit.hidden = !text;
+    if (!text) return void this.edit.replaceChildren();
+    const area = h("textarea", { class: "pt-area", rows: "3", "aria-label": "Text of the message, to edit", spellcheck: "false" });
+    area.value = text;
+    const copy = h("button", { class: "pt-button", type: "button", text: "Copy as %%pi cell", onclick: () => this.#copy(area.value) });
+    const close = h("button", { class: "pt-button pt-plain", type: "button", text: "Close", onclick: () => this.editor(null) });
+    this.edit.replaceChildren(h("div", { class: "pt-faint", text: "The leaf is before this message. Its text, to edit and ask again:" }), area,
+      h("div", { class: "pt-buttons" }, copy, close));
+  }
+
+  /** @param {string} text */
+  async #copy(text) {
+    try {
+      await navigator.clipboard.writeText(`%%pi\n${text}`);
+      this.hooks.say("Copied. Paste it into a cell.");
+    } catch {
+      this.hooks.say("The browser did not allow copying. Select the text and copy it.");
+    }
+  }
+
+  close() {
+    this.closed = true;
+    this.known.clear();
+  }
+}
+
+/** @param {{position?: number, line_number?: number|null, bytes?: number}} answer */
+function where(answer) {
+  const place = answer.line_number ? `line ${answer.line_number} of the file` : answer.position !== undefined ? `entry ${answer.position + 1} of the log` : "";
+  return [place, answer.bytes ? `${answer.bytes} bytes` : ""].filter(Boolean).join(" · ");
+}

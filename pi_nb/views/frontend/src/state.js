@@ -1,0 +1,123 @@
+/**
+ * What one view of the tree looks at: focus, folds, filter, search, order. Plain values and the layout that follows
+ * from them; no DOM.
+ */
+
+import { haystack, passes, words } from "./filter.js";
+import { Layout } from "./layout.js";
+import { ROOT } from "./tree.js";
+
+/**
+ * @typedef {import("./store.js").Store} Store
+ * @typedef {import("./types.js").FilterMode} FilterMode
+ * @typedef {import("./types.js").Order} Order
+ */
+
+export class ViewState {
+  /** @param {Store} store */
+  constructor(store) {
+    this.store = store;
+    /** Second pointer: the entry being looked at. @type {string|null} */ this.focus = null;
+    /** The focus goes where the leaf goes. */
+    this.follows = true;
+    /** @type {Set<string>} */ this.folds = new Set();
+    /** @type {string[]} */ this.selected = [];
+    /** @type {FilterMode} */ this.filter = "default";
+    /** @type {Order} */ this.order = "active";
+    /** @type {string|null} */ this.hoist = null;
+    this.query = "";
+    /** Node a checkout was asked for and not answered yet; -1. */ this.pending = -1;
+    this.maxLanes = 6;
+    /** Nodes from the root to the leaf. @type {Set<number>} */ this.active = new Set();
+    /** @type {Layout} */ this.layout = new Layout(store.tree);
+    /** Nodes a search hits; null when there is no search. @type {Set<number>|null} */ this.hits = null;
+    /** @type {WeakMap<object, string>} */ this.texts = new WeakMap();
+  }
+
+  get tree() {
+    return this.store.tree;
+  }
+
+  get leafNode() {
+    return this.tree.node(this.store.leaf);
+  }
+
+  get focusNode() {
+    return this.tree.node(this.focus);
+  }
+
+  /** Work out rows and lanes anew. */
+  arrange() {
+    const { tree, store } = this;
+    this.active = new Set(tree.path(this.leafNode));
+    const nodes = (/** @type {Iterable<string>} */ ids) => new Set([...ids].map((id) => tree.node(id)).filter((n) => n >= 0));
+    if (this.active.has(tree.parent[tree.live])) this.active.add(tree.live);
+    const hoist = Math.max(ROOT, tree.node(this.hoist));
+    const visible = (/** @type {number} */ n) => n === hoist || this.shown(n);
+    this.layout = new Layout(tree, { visible, folded: nodes(this.folds), active: this.active, order: this.order,
+      maxLanes: this.maxLanes, hoist });
+    this.find();
+    if (this.follows || this.focusNode < 0) this.focus = store.leaf;
+  }
+
+  /** Work out what the query hits; folds do not matter. */
+  find() {
+    const tokens = words(this.query);
+    if (!tokens.length) return void (this.hits = null);
+    this.hits = new Set();
+    this.tree.rows.forEach((row, node) => {
+      const text = this.#text(row);
+      if (this.shown(node) && tokens.every((token) => text.includes(token))) this.hits?.add(node);
+    });
+  }
+
+  /** @param {import("./types.js").Row} row */
+  #text(row) {
+    const label = this.store.labels.get(row.id);
+    const known = this.texts.get(row);
+    const text = known ?? haystack(row);
+    if (known === undefined) this.texts.set(row, text);
+    return label ? `${text}\n${label.toLowerCase()}` : text;
+  }
+
+  /**
+   * Whether the filter lets a node through (it may still be folded away).
+   * @param {number} node
+   */
+  shown(node) {
+    if (node === ROOT || node === this.tree.live || node === this.leafNode) return true;
+    const row = this.tree.rows[node];
+    return passes(this.filter, row, this.store.labels.has(row.id));
+  }
+
+  /**
+   * Unfold whatever hides a node.
+   * @param {number} node
+   * @returns {boolean} True if the layout is stale now.
+   */
+  reveal(node) {
+    let stale = false;
+    for (let n = node < 0 ? -1 : this.tree.parent[node]; n >= 0; n = this.tree.parent[n])
+      stale = this.folds.delete(this.tree.rows[n].id) || stale;
+    return stale;
+  }
+
+  /** Unfold what hides hits. @returns {boolean} True if the layout is stale now. */
+  revealHits() {
+    let stale = false;
+    for (const node of this.hits ?? []) if (this.layout.row[node] < 0) stale = this.reveal(node) || stale;
+    return stale;
+  }
+
+  /** @param {number} node */
+  look(node) {
+    this.focus = this.tree.id(node);
+    this.follows = this.focus === this.store.leaf;
+  }
+
+  /** Row of the focus, or of its nearest ancestor that has one. */
+  get focusRow() {
+    const near = this.layout.nearest(this.focusNode);
+    return near < 0 ? -1 : this.layout.row[near];
+  }
+}

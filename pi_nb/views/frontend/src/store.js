@@ -1,0 +1,240 @@
+/**
+ * What this page knows of the session, and its talk with the kernel.
+ *
+ * Rows are pulled: the kernel raises `rev`, we ask `sync{epoch, have}`, it answers with a delta. Every delta says
+ * from where to where it goes, so a lost or repeated message is noticed and mended by asking again. Other requests
+ * carry our own number and are answered by `ack` or `nak`. Nothing is sent by changing a trait.
+ */
+
+import { LIVE, Tree } from "./tree.js";
+
+/**
+ * @typedef {import("./types.js").Model} Model
+ * @typedef {import("./types.js").Delta} Delta
+ * @typedef {import("./types.js").LiveRow} LiveRow
+ * @typedef {"rows"|"reset"|"labels"|"status"|"live"|"link"|"focus"} Change
+ *
+ * @typedef {"ok"|"busy"|"silent"|"closed"} Link  busy: no answer for 300 ms; silent: for 10 s; closed: the comm is gone.
+ */
+
+const BUSY_AFTER = 300; // ms
+const SILENT_AFTER = 10_000;
+
+export class Store {
+  /** @param {Model} model */
+  constructor(model) {
+    this.model = model;
+    this.tree = new Tree();
+    this.epoch = "";
+    this.have = 0;
+    /** Length of the log as the kernel last told. */
+    this.total = 0;
+    /** @type {string|null} */ this.leaf = null;
+    /** @type {Map<string, string>} */ this.labels = new Map();
+    /** @type {string|null} */ this.name = null;
+    /** @type {string|null} */ this.session = null;
+    /** @type {string|null} */ this.file = null;
+    /** @type {LiveRow|null} */ this.live = null;
+    this.status = String(model.get("status") ?? "idle");
+    /** @type {Link} */ this.link = "ok";
+    /** Entry the kernel asked us to focus. @type {string|null} */ this.wanted = null;
+    /** @type {Set<(change: Change) => void>} */ this.listeners = new Set();
+    /** @type {Map<number, {resolve: (answer: any) => void, reject: (reason: Error) => void, since: number}>} */
+    this.waiting = new Map();
+    this.number = 0;
+    /** When the sync in flight was asked for; 0 if none. */
+    this.syncing = 0;
+    this.again = false;
+    /** @type {ReturnType<typeof setTimeout>|undefined} */ this.watch = undefined;
+    this.offs = this.#listen();
+  }
+
+  #listen() {
+    const { model } = this;
+    const on = (/** @type {string} */ name, /** @type {(...args: any[]) => void} */ handler) => {
+      model.on(name, handler);
+      return () => model.off(name, handler);
+    };
+    return [
+      on("msg:custom", (message) => this.receive(message)),
+      on("change:rev", () => this.sync()),
+      on("change:epoch", () => this.sync()),
+      on("change:status", () => this.#setStatus()),
+      on("comm:close", () => this.#setLink("closed")),
+    ];
+  }
+
+  /** Stop listening and forget who waits. */
+  close() {
+    for (const off of this.offs) off();
+    clearTimeout(this.watch);
+    this.waiting.clear();
+    this.listeners.clear();
+  }
+
+  /**
+   * @param {(change: Change) => void} listener
+   * @returns {() => void}
+   */
+  subscribe(listener) {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** @param {Change} change */
+  #emit(change) {
+    for (const listener of [...this.listeners]) listener(change);
+  }
+
+  #setStatus() {
+    this.status = String(this.model.get("status") ?? "idle");
+    this.#emit("status");
+  }
+
+  /** Ask for what is missing, unless that question is already on its way. */
+  sync() {
+    const now = Date.now();
+    if (this.syncing && now - this.syncing < 2000) return;
+    this.syncing = now;
+    this.#send({ op: "sync", id: ++this.number, epoch: this.epoch, have: this.have });
+    this.#arm();
+  }
+
+  /**
+   * @param {string} op
+   * @param {Record<string, unknown>} [payload]
+   * @returns {Promise<any>}  The kernel's ack; rejects with its nak.
+   */
+  request(op, payload = {}) {
+    const id = ++this.number;
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, { resolve, reject, since: Date.now() });
+      this.#send({ op, id, ...payload });
+      this.#arm();
+    });
+  }
+
+  /**
+   * Say something that needs no answer.
+   * @param {string} op
+   * @param {Record<string, unknown>} payload
+   */
+  tell(op, payload) {
+    this.#send({ op, id: ++this.number, ...payload });
+  }
+
+  /** @param {Record<string, unknown>} message */
+  #send(message) {
+    try {
+      this.model.send(message);
+    } catch {
+      this.#setLink("closed"); // the comm went away under us
+    }
+  }
+
+  /** @param {any} message */
+  receive(message) {
+    if (!message || typeof message !== "object") return;
+    if (message.op === "delta") this.#delta(message);
+    else if (message.op === "live") this.#setLive(message.row ?? null);
+    else if (message.op === "focus") (this.wanted = message.entry ?? null), this.#emit("focus");
+    else if (message.op === "ack") this.#settle(message.id, (who) => who.resolve(message));
+    else if (message.op === "nak") this.#settle(message.id, (who) => who.reject(new Error(String(message.error ?? "refused"))));
+    this.#arm();
+  }
+
+  /** @param {LiveRow|null} row */
+  #setLive(row) {
+    this.live = row;
+    this.#emit(this.#showLive() ? "rows" : "live");
+  }
+
+  /** @returns {boolean} True if the shape of the tree changed. */
+  #showLive() {
+    const { live, tree } = this;
+    if (!live) return tree.setLive(null);
+    const parent = live.parent === undefined ? this.leaf : live.parent;
+    return tree.setLive({ ...live, id: LIVE, parent, type: "message", role: live.role ?? "assistant" });
+  }
+
+  /**
+   * @param {number} id
+   * @param {(who: {resolve: (answer: any) => void, reject: (reason: Error) => void}) => void} how
+   */
+  #settle(id, how) {
+    const who = this.waiting.get(id);
+    this.waiting.delete(id);
+    if (who) how(who);
+  }
+
+  /** @param {Delta} delta */
+  #delta(delta) {
+    this.syncing = 0;
+    this.again = false;
+    const fresh = delta.epoch !== this.epoch;
+    if (fresh && delta.from > 0) return this.#restart(delta.epoch);
+    if (fresh) this.#reset(delta.epoch);
+    if (delta.from > this.have) return this.sync(); // something was lost in between
+    const rows = delta.rows.slice(this.have - delta.from);
+    this.tree.setLive(null);
+    this.tree.append(rows);
+    this.have += rows.length;
+    this.total = Math.max(delta.total ?? delta.to, this.have);
+    this.#facts(delta);
+    this.#showLive();
+    this.#emit(fresh ? "reset" : "rows");
+    if (this.have < this.total || Number(this.model.get("rev") ?? 0) > this.total) this.sync();
+  }
+
+  /** The question or its answer may have been lost: ask once more. */
+  #askAgain() {
+    this.again = true;
+    this.syncing = 0;
+    this.sync();
+  }
+
+  /** @param {Delta} delta */
+  #facts(delta) {
+    this.leaf = delta.leaf;
+    for (const [id, label] of Object.entries(delta.labels ?? {})) {
+      if (label) this.labels.set(id, label);
+      else this.labels.delete(id);
+    }
+    if (delta.name !== undefined) this.name = delta.name;
+    if (delta.session !== undefined) this.session = delta.session;
+    if (delta.file !== undefined) this.file = delta.file;
+  }
+
+  /** @param {string} epoch */
+  #reset(epoch) {
+    this.epoch = epoch;
+    this.tree = new Tree();
+    this.have = this.total = 0;
+    this.labels.clear();
+  }
+
+  /** @param {string} epoch */
+  #restart(epoch) {
+    this.#reset(epoch);
+    this.sync();
+  }
+
+  /** @param {Link} link */
+  #setLink(link) {
+    if (this.link === link) return;
+    this.link = link;
+    this.#emit("link");
+  }
+
+  /** Look at how long the oldest question waits, now and again when that can have changed. */
+  #arm() {
+    clearTimeout(this.watch);
+    if (this.link === "closed") return;
+    const since = Math.min(this.syncing || Infinity, ...[...this.waiting.values()].map((who) => who.since));
+    if (since === Infinity) return this.#setLink("ok");
+    const age = Date.now() - since;
+    this.#setLink(age >= SILENT_AFTER ? "silent" : age >= BUSY_AFTER ? "busy" : this.link === "silent" ? "busy" : this.link);
+    if (age >= SILENT_AFTER && this.syncing && !this.again) this.#askAgain();
+    else if (age < SILENT_AFTER) this.watch = setTimeout(() => this.#arm(), Math.max(20, (age < BUSY_AFTER ? BUSY_AFTER : SILENT_AFTER) - age));
+  }
+}

@@ -1,0 +1,92 @@
+/** The bar above the rows: name, numbers, search, filters. */
+
+import { h, icon, ICONS, setAttr, setText } from "./dom.js";
+import { FILTERS } from "./filter.js";
+import { short } from "./wording.js";
+
+/**
+ * @typedef {import("./state.js").ViewState} ViewState
+ *
+ * @typedef {object} Hooks
+ * @property {(query: string) => void} search
+ * @property {(step: 1|-1) => void} hit
+ * @property {(mode: import("./types.js").FilterMode) => void} filter
+ * @property {() => void} order
+ * @property {() => void} leaf
+ * @property {() => void} panel
+ * @property {() => void} back   The search is left.
+ */
+
+export class Toolbar {
+  /**
+   * @param {ViewState} state
+   * @param {Hooks} hooks
+   */
+  constructor(state, hooks) {
+    this.state = state;
+    this.title = h("strong", { class: "pt-title" });
+    this.numbers = h("span", { class: "pt-numbers" });
+    this.status = h("span", { class: "pt-status" });
+    this.found = h("span", { class: "pt-count", "aria-live": "polite" });
+    this.input = h("input", { class: "pt-search", type: "search", placeholder: "Search", "aria-label": "Search the rows", spellcheck: "false", autocomplete: "off" });
+    this.input.addEventListener("input", () => hooks.search(this.input.value));
+    this.input.addEventListener("keydown", (event) => this.#key(event, hooks));
+    this.filters = FILTERS.map(({ mode, name, title }) =>
+      h("button", { class: "pt-seg", type: "button", title, "aria-pressed": "false", text: name, "data-mode": mode, onclick: () => hooks.filter(mode) }));
+    this.order = button(ICONS.order, "Order: active branch first, or as written (o)", () => hooks.order());
+    this.leaf = button(ICONS.target, "Jump to the leaf (h)", () => hooks.leaf());
+    this.panel = button(ICONS.panel, "Side panel: what the model sees", () => hooks.panel());
+    const field = h("label", { class: "pt-field" }, this.input, this.found);
+    field.prepend(icon(ICONS.search));
+    this.root = h("div", { class: "pt-bar", role: "toolbar", "aria-label": "Tree" },
+      h("div", { class: "pt-name" }, this.title, this.numbers, this.status),
+      field,
+      h("div", { class: "pt-segs", role: "group", "aria-label": "Show" }, ...this.filters),
+      h("div", { class: "pt-tools" }, this.order, this.leaf, this.panel));
+  }
+
+  /**
+   * @param {KeyboardEvent} event
+   * @param {Hooks} hooks
+   */
+  #key(event, hooks) {
+    if (event.key === "Enter") hooks.hit(event.shiftKey ? -1 : 1);
+    else if (event.key === "Escape") this.input.value = "", hooks.search(""), hooks.back();
+    else if (event.key === "ArrowDown") hooks.back();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** @param {boolean} panelOpen */
+  show(panelOpen) {
+    const { store, filter, order, hits, layout } = this.state;
+    setText(this.title, store.name ?? (store.session ? `session ${short(store.session)}` : "session"));
+    const entries = store.total;
+    const branches = store.tree.branches + 1;
+    setText(this.numbers, `${entries.toLocaleString("en")} ${entries === 1 ? "entry" : "entries"}${branches > 1 ? ` · ${branches} branches` : ""}${this.#loading()}`);
+    setText(this.status, store.status === "idle" ? "" : store.status);
+    this.status.className = `pt-status pt-s-${store.status}`;
+    const shown = hits ? [...hits].filter((node) => layout.row[node] >= 0).length : 0;
+    setText(this.found, hits ? `${hits.size}${shown < hits.size ? ` (${hits.size - shown} folded)` : ""}` : "");
+    for (const el of this.filters) setAttr(el, "aria-pressed", String(el.dataset.mode === filter));
+    setAttr(this.order, "aria-pressed", String(order === "log"));
+    setAttr(this.panel, "aria-pressed", String(panelOpen));
+  }
+
+  #loading() {
+    const { have, total } = this.state.store;
+    return have < total ? ` · loading ${Math.floor((100 * have) / total)} %` : "";
+  }
+}
+
+/**
+ * @param {string} d
+ * @param {string} title
+ * @param {() => void} onclick
+ */
+function button(d, title, onclick) {
+  const el = h("button", { class: "pt-btn", type: "button", title, "aria-label": title, onclick });
+  el.append(icon(d));
+  return el;
+}

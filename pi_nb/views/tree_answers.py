@@ -1,0 +1,174 @@
+"""What the live tree's page asks about a session, answered with plain JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from pi_nb.messages import AssistantMessage, BashExecutionMessage, Usage, text_of
+from pi_nb.session.context import provenance
+from pi_nb.views.tree_rows import brief, call_brief, line_at, rows
+
+__all__ = ["context_answer", "delta", "entry_answer", "written"]
+
+_CHUNK: Final = 4000  # rows in one message; a page asks for the next ones itself
+_MESSAGES: Final = 60  # messages of a context whose text is sent, the last ones
+_TEXT: Final = 4000  # characters of one message
+_LEFT_OUT: Final = 200
+_RAW: Final = 400_000  # characters of one entry's line
+_PER_TOKEN: Final = 4
+_CHANGING: Final = frozenset({"compaction", "context_edit"})  # kinds that change what others contribute
+
+
+def delta(session: Any, *, epoch: str, start: int) -> dict[str, Any]:
+    """Return the rows that a page which has ``start`` of them lacks, at most 4,000 at a time."""
+    total = len(session)
+    stop = min(total, start + _CHUNK)
+    made = rows(session, start, stop)
+    return {
+        "op": "delta",
+        "epoch": epoch,
+        "from": start,
+        "to": stop,
+        "total": total,
+        "rows": made,
+        "leaf": session.leaf_id,
+        "labels": _labels(session, start, made),
+        "name": session.name,
+        "session": session.id,
+        "file": str(session.file) if session.file else None,
+    }
+
+
+def _labels(session: Any, start: int, made: Sequence[Mapping[str, Any]]) -> dict[str, str | None]:
+    if start == 0:
+        return dict(session.labels)
+    targets = {row["target"] for row in made if row["type"] == "label" and row.get("target")}
+    return {target: session.labels.get(target) for target in targets}
+
+
+def written(session: Any, before: int) -> dict[str, Any]:
+    """Return the first line that was written since the log had ``before`` entries; nothing if there is none."""
+    if len(session) <= before:
+        return {}
+    return {"line": line_at(session, before)[:4000], "position": before, "line_number": _line_number(session, before)}
+
+
+def _line_number(session: Any, position: int) -> int | None:
+    """Return where the entry is in the file, the header being line 1; None if the file is not one entry a line."""
+    plain = session.file is not None and not session.warnings
+    return position + 2 if plain else None
+
+
+def entry_answer(session: Any, entry_id: str) -> dict[str, Any]:
+    """Return the line of an entry, and where it stands."""
+    position = _position(session, entry_id)
+    line = line_at(session, position)
+    size = len(line.encode("utf-8", "replace"))
+    where = {"position": position, "line_number": _line_number(session, position), "bytes": size}
+    return {"raw": line[:_RAW], "cut": len(line) > _RAW, **where}
+
+
+def _position(session: Any, entry_id: str) -> int:
+    session.entry(entry_id)  # raises not_found with a sentence of its own
+    index = getattr(session.storage, "index", None)
+    if index is not None:
+        return int(index.positions[entry_id])
+    return max(place for place, entry in enumerate(session.entries()) if entry.id == entry_id)
+
+
+# ---------------------------------------------------------------- the context
+
+
+def context_answer(session: Any, entry_id: str | None) -> dict[str, Any]:
+    """Return what a model would be sent at an entry: the last messages in full, the others counted."""
+    context = session.context(entry_id)
+    items = context.items
+    shown = [_item(item) for item in items[max(0, len(items) - _MESSAGES) :]]
+    why = _reasons(session, entry_id)
+    for item in shown:
+        item["why"] = why.get(item["id"], "kept")
+    return {
+        "entry": entry_id,
+        "items": shown,
+        "total": len(items),
+        "tokens": _tokens(items),
+        "model": str(context.model) if context.model else "",
+        "thinking": context.thinking_level,
+        "tools": None if context.active_tool_names is None else list(context.active_tool_names),
+        "left_out": _left_out(session, why),
+    }
+
+
+def _reasons(session: Any, entry_id: str | None) -> dict[str, str]:
+    """Return why each entry of the path is or is not sent; nothing when nothing on it changes that (the usual case)."""
+    path = session.path(entry_id)
+    if _CHANGING.isdisjoint(_kinds(session, path)):
+        return {}
+    return dict(provenance(path))
+
+
+def _kinds(session: Any, path: Any) -> list[str]:
+    """Return the kinds of the entries of a path without decoding them where the storage can tell."""
+    index = getattr(session.storage, "index", None)
+    positions = getattr(path, "positions", None)
+    if index is None or positions is None:
+        return [entry.type for entry in path]
+    return [index.types[position] for position in positions]
+
+
+def _left_out(session: Any, why: Mapping[str, str]) -> list[dict[str, Any]]:
+    out = [entry_id for entry_id, reason in why.items() if reason.startswith(("summarised", "omitted"))]
+    return [_left(session, entry_id, why[entry_id]) for entry_id in out[-_LEFT_OUT:]]
+
+
+def _left(session: Any, entry_id: str, why: str) -> dict[str, Any]:
+    (row,) = rows(session, (place := _position(session, entry_id)), place + 1)
+    return {"id": entry_id, "why": why, "type": row["type"], "text": brief(row["text"], 80)}
+
+
+def _item(item: Any) -> dict[str, Any]:
+    message = item.message
+    text = _text(message)
+    out: dict[str, Any] = {"id": item.entry_id, "role": message.role, "text": text[:_TEXT]}
+    out["tokens"] = _estimate(message)
+    if len(text) > _TEXT:
+        out["more"] = True
+    if isinstance(message, AssistantMessage):
+        out["calls"] = [": ".join(part for part in call_brief(c.name, c.arguments) if part) for c in message.tool_calls]
+        out["error"] = message.error_message if message.stop_reason == "error" else None
+    return out
+
+
+def _text(message: Any) -> str:
+    if isinstance(message, BashExecutionMessage):
+        return f"$ {message.command}\n{message.output}"
+    summary = getattr(message, "summary", None)
+    return summary if isinstance(summary, str) else _spoken(getattr(message, "content", None))
+
+
+def _spoken(content: Any) -> str:
+    images = [] if isinstance(content, str | None) else [f"[{b.mime_type}]" for b in content if b.type == "image"]
+    return "\n".join([*images, text_of(content)]) if images else text_of(content)
+
+
+def _estimate(message: Any) -> int:
+    """Return roughly how many tokens a message is: what its provider counted, else a quarter of its characters."""
+    usage = getattr(message, "usage", None)
+    if isinstance(usage, Usage) and usage.output:
+        return int(usage.output)
+    calls = getattr(message, "tool_calls", ())
+    size = len(_text(message)) + sum(len(str(call.arguments)) for call in calls)
+    return -(-size // _PER_TOKEN)
+
+
+def _tokens(items: Sequence[Any]) -> int:
+    """Return roughly how large a context is: what the last answer's provider counted, and an estimate of the rest."""
+    later = 0
+    for number in range(len(items) - 1, -1, -1):
+        message = items[number].message
+        usage = getattr(message, "usage", None)
+        if isinstance(usage, Usage) and usage.total_tokens and message.stop_reason not in ("aborted", "error"):
+            return int(usage.total_tokens) + later
+        later += _estimate(message)
+    return later

@@ -1,0 +1,360 @@
+"""The live tree of a session: one widget that grows with the log and moves the leaf when it is clicked.
+
+The page asks, the kernel answers (custom messages, never trait changes)::
+
+    page -> kernel   sync{epoch, have} · checkout{entry} · context{entry} · entry{entry} · label{entry, label}
+                     focus{entry, selected}
+    kernel -> page   delta{from, to, rows, leaf, labels} · ack{id, …} · nak{id, error} · live{row} · focus{entry}
+
+Only ``rev``, the length of the log, changes as the log grows; the page then asks for the rows it lacks, so a lost
+message mends itself. Handlers run on whatever thread the kernel chooses (main, or a subshell); all they do is submit
+to the owner thread, which is the only one that touches session and widget.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import logging
+import os
+import threading
+import uuid
+import weakref
+from asyncio import CancelledError
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import anywidget
+import traitlets
+
+from pi_nb.errors import PiError, SessionError
+from pi_nb.views import tree_answers
+from pi_nb.views.publisher import Publisher, Submit
+
+if TYPE_CHECKING:
+    from pi_nb.session.tree import Session
+
+__all__ = ["TreeView"]
+
+_log = logging.getLogger(__name__)
+_TAIL = 2000  # characters of a growing answer that are sent
+
+
+@cache
+def _static(name: str) -> str:
+    """Return a built file as text: a path would keep every closed widget alive (anywidget issue 929)."""
+    return (Path(__file__).parent / "static" / name).read_text("utf-8")
+
+
+class TreeView(anywidget.AnyWidget):
+    """A session's tree in a notebook, live.
+
+    Args:
+        session: What to show.
+        checkout: Called with an entry id, or None for the start of the session, when a node is clicked; returns a
+            :class:`~pi_nb.session.tree.Checkout`, or something awaitable that gives one or anything with an
+            ``editor_text``. Default: ``session.checkout``.
+        submit: ``submit(fn, *args)`` runs ``fn`` on the thread that owns the session. Default: the calling thread.
+
+    Attributes:
+        leaf_id: The entry the next prompt continues from; None before the first. Changes as the leaf moves.
+        focus_id: The entry being looked at. Setting it moves the focus in the page.
+        selected: Ids of the entries that were Ctrl-clicked, in that order.
+        status: ``idle``, ``running`` or ``read-only``; clicks move the leaf only when idle.
+        rev: Number of entries.
+    """
+
+    _esm = traitlets.Unicode(_static("tree.js")).tag(sync=True)
+    _css = traitlets.Unicode(_static("tree.css")).tag(sync=True)
+    key = traitlets.Unicode().tag(sync=True)
+    epoch = traitlets.Unicode().tag(sync=True)
+    rev = traitlets.Int(0).tag(sync=True)
+    status = traitlets.Unicode("idle").tag(sync=True)
+    leaf_id = traitlets.Unicode(None, allow_none=True)
+    focus_id = traitlets.Unicode(None, allow_none=True)
+    selected = traitlets.List(traitlets.Unicode())
+
+    _OPS: ClassVar[frozenset[str]] = frozenset({"sync", "checkout", "context", "entry", "label", "focus"})
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        checkout: Callable[[str | None], Any] | None = None,
+        submit: Submit | None = None,
+    ) -> None:
+        self.session = session
+        self._move = checkout or session.checkout
+        self._submit: Submit = submit or _at_once
+        self._wire = threading.RLock()  # one message at a time; never held while the session is asked
+        self._heard = False  # the focus change under way came from the page
+        self._open = True
+        super().__init__(
+            key=uuid.uuid4().hex,
+            epoch=f"{session.id}:{os.getpid()}:{uuid.uuid4().hex[:8]}",
+            rev=len(session),
+            leaf_id=session.leaf_id,
+            focus_id=session.leaf_id,
+            status="read-only" if session.read_only else "idle",
+        )
+        _unroute(self)
+        self._publisher = Publisher(_weakly(self, "_publish"), self._submit)
+        self._unsubscribe = session.subscribe(_listener(self))
+        self.on_msg(_handler(self))
+        self.observe(_focus_setter(self), "focus_id")
+
+    def __repr__(self) -> str:
+        return f"<TreeView of {self.session!r} {'' if self._open else 'closed '}{self.status}>"
+
+    # ------------------------------------------------------------ kernel to page
+
+    def _publish(self) -> None:
+        """Tell that the log has grown. Runs on the owner thread, at most 20 times a second."""
+        if not self._open:
+            return
+        rev, leaf = len(self.session), self.session.leaf_id
+        if self.focus_id == self.leaf_id != leaf:
+            self._hear(focus_id=leaf)
+        self.leaf_id = leaf
+        with self._wire:
+            self.rev = rev
+
+    def _hear(self, **values: Any) -> None:
+        """Set traits to what the page shows already."""
+        self._heard = True
+        try:
+            for name, value in values.items():
+                setattr(self, name, value)
+        finally:
+            self._heard = False
+
+    def _say(self, content: Mapping[str, Any]) -> None:
+        with self._wire:
+            if self._open:
+                self.send(content)
+
+    def set_status(self, status: str) -> None:
+        """Show ``idle``, ``running`` or ``read-only``. Call it on the owner thread."""
+        with self._wire:
+            self.status = status
+
+    def set_live(self, row: Mapping[str, Any] | None) -> None:
+        """Show an answer that is being written, or (None) take it away.
+
+        Call it on the owner thread, at most 20 times a second.
+
+        Args:
+            row: ``text`` so far; and ``parent`` (default: the leaf), ``model``, ``tokens``, ``tools``, ``calls``.
+        """
+        if row is None:
+            return self._say({"op": "live", "row": None})
+        text = str(row.get("text", ""))
+        shown = text if len(text) <= 200 else f"…{text[-199:]}"
+        return self._say({"op": "live", "row": {**row, "text": " ".join(shown.split()), "tail": text[-_TAIL:]}})
+
+    # ------------------------------------------------------------ page to kernel
+
+    def _answer(self, content: Mapping[str, Any]) -> None:
+        """Do what the page asks and answer. Runs on the owner thread."""
+        op = content.get("op")
+        try:
+            result = getattr(self, f"_on_{op}")(content) if op in self._OPS else _unknown(content)
+            if inspect.isawaitable(result):
+                _when_done(result, lambda done: self._reply(content, done))
+                return
+        except Exception as error:  # whatever went wrong, the page is told
+            self._refuse(content, error)
+            return
+        self._ack(content, result)
+
+    def _reply(self, content: Mapping[str, Any], done: Any) -> None:
+        try:
+            self._ack(content, done.result())
+        except (Exception, CancelledError) as error:
+            self._refuse(content, error)
+
+    def _ack(self, content: Mapping[str, Any], result: Mapping[str, Any] | None) -> None:
+        if result is not None:
+            self._say({"op": "ack", **result, "id": content.get("id")})
+
+    def _refuse(self, content: Mapping[str, Any], error: BaseException) -> None:
+        if not isinstance(error, PiError):
+            _log.warning("tree view: %s failed", content.get("op"), exc_info=error)
+        text = str(error) if isinstance(error, PiError) else f"{type(error).__name__}: {error}"
+        self._say({"op": "nak", "id": content.get("id"), "error": text})
+
+    def _on_sync(self, content: Mapping[str, Any]) -> None:
+        have = content.get("have")
+        known = content.get("epoch") == self.epoch and isinstance(have, int) and 0 <= have <= len(self.session)
+        start = have if known and isinstance(have, int) else 0
+        self._say(tree_answers.delta(self.session, epoch=self.epoch, start=start))
+
+    def _on_checkout(self, content: Mapping[str, Any]) -> Any:
+        if self.status != "idle":
+            raise SessionError(f"The session is {self.status}; the leaf cannot be moved now.", code="unknown")
+        before, previous = len(self.session), self.session.leaf_id
+        result = self._move(_entry(content))
+        if not inspect.isawaitable(result):
+            return self._moved(result, before, previous)
+        return self._moved_later(result, before, previous)
+
+    async def _moved_later(self, result: Awaitable[Any], before: int, previous: str | None) -> Mapping[str, Any]:
+        return self._moved(await result, before, previous)
+
+    def _moved(self, result: Any, before: int, previous: str | None) -> Mapping[str, Any]:
+        if getattr(result, "cancelled", False):
+            raise SessionError("A hook cancelled it.", code="unknown")
+        self._publisher.poke()
+        text = getattr(result, "editor_text", None)
+        moved = {"leaf": self.session.leaf_id, "previous": previous, "editor_text": text}
+        return {**moved, **tree_answers.written(self.session, before)}
+
+    def _on_context(self, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        return tree_answers.context_answer(self.session, _entry(content))
+
+    def _on_entry(self, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        return tree_answers.entry_answer(self.session, _entry(content) or "")
+
+    def _on_label(self, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        before = len(self.session)
+        label = content.get("label")
+        self.session.append_label(_entry(content) or "", label if isinstance(label, str) else None)
+        return tree_answers.written(self.session, before)
+
+    def _on_focus(self, content: Mapping[str, Any]) -> None:
+        chosen = content.get("selected")
+        ids = [item for item in chosen if isinstance(item, str)] if isinstance(chosen, list) else []
+        self._hear(focus_id=_entry(content), selected=ids)
+
+    # ------------------------------------------------------------ display and end
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """Return the widget with a static picture of the tree, for readers that have no kernel."""
+        bundle = super()._repr_mimebundle_(**options)
+        if bundle is None:
+            return None
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        return {**data, **_pictures(self.session)}, metadata
+
+    def close(self) -> None:
+        """Close the view here and in the page; nothing of it stays alive. A second call does nothing."""
+        if not self._open:
+            return
+        self._open = False
+        self._unsubscribe()
+        self._publisher.close()
+        self.unobserve_all()
+        layout = self.layout
+        super().close()
+        layout.close()
+
+
+# ---------------------------------------------------------------- callbacks, which hold the view only weakly
+
+
+def _weakly(view: TreeView, name: str) -> Callable[..., None]:
+    """Return a function that calls a method of the view as long as there is one."""
+    known = weakref.ref(view)
+
+    def call(*args: Any) -> None:
+        alive = known()
+        if alive is not None:
+            getattr(alive, name)(*args)
+
+    return call
+
+
+def _listener(view: TreeView) -> Callable[[Any, int], None]:
+    poke = view._publisher.poke
+    return lambda _entry, _position: poke()
+
+
+def _handler(view: TreeView) -> Callable[[Any, Any, Any], None]:
+    answer, submit = _weakly(view, "_answer"), view._submit
+
+    def handle(_widget: Any, content: Any, _buffers: Any) -> None:
+        if isinstance(content, Mapping):
+            with contextlib.suppress(RuntimeError):  # the owner thread has ended
+                submit(answer, content)
+
+    return handle
+
+
+def _focus_setter(view: TreeView) -> Callable[[Any], None]:
+    known = weakref.ref(view)
+
+    def tell(change: Any) -> None:
+        alive = known()
+        if alive is not None and not alive._heard:
+            alive._say({"op": "focus", "entry": change["new"]})
+
+    return tell
+
+
+# ---------------------------------------------------------------- details
+
+
+def _at_once(fn: Callable[..., Any], *args: Any) -> Any:
+    return fn(*args)
+
+
+def _entry(content: Mapping[str, Any]) -> str | None:
+    value = content.get("entry")
+    return value if isinstance(value, str) and value else None
+
+
+def _unknown(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    raise SessionError(f"The tree view does not know {content.get('op')!r}.", code="unknown")
+
+
+def _when_done(awaited: Awaitable[Any], then: Callable[[Any], None]) -> None:
+    """Run something awaitable: on the loop of this thread if one runs, else to its end, here."""
+
+    async def wait() -> Any:
+        return await awaited
+
+    try:
+        task = asyncio.get_running_loop().create_task(wait())
+    except RuntimeError:
+        then(_finished(wait))
+        return
+    _tasks.add(task)
+    task.add_done_callback(_tasks.discard)
+    task.add_done_callback(then)
+
+
+_tasks: set[asyncio.Task[Any]] = set()  # a loop holds its tasks only weakly
+
+
+def _finished(wait: Callable[[], Any]) -> Any:
+    """Return the outcome of a coroutine that was run to its end."""
+    future: Future[Any] = Future()
+    try:
+        future.set_result(asyncio.run(wait()))
+    except Exception as error:
+        future.set_exception(error)
+    return future
+
+
+def _unroute(widget: Any) -> None:
+    """Let a click be handled on the subshell the page names.
+
+    ipykernel 7.4 sends a comm message to the shell that last published on that comm, which is busy while a cell
+    runs. The attribute is private, hence the guard; without it clicks wait for the cell's end.
+    """
+    comm = getattr(widget, "comm", None)
+    if comm is not None and hasattr(comm, "_reply_subshell_for"):
+        with contextlib.suppress(AttributeError, TypeError):
+            comm._reply_subshell_for = None
+
+
+def _pictures(session: Session) -> dict[str, str]:
+    """Return the session as static HTML and as text."""
+    from pi_nb.views.html import tree_html
+    from pi_nb.views.text import render_tree
+
+    return {"text/html": tree_html(session), "text/plain": render_tree(session)}
