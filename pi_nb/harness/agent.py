@@ -14,7 +14,7 @@ beside a run at the leaf.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -194,6 +194,7 @@ class AgentHarness:
         at: Any = LEAF,
         model: str | Model | None = None,
         listener: Listener | None = None,
+        extra: Mapping[str, Any] | None = None,
     ) -> AssistantMessage:
         """Say something and return the last answer. A provider's failure is an answer, with ``error_message`` set.
 
@@ -204,6 +205,7 @@ class AgentHarness:
                 it is. Left out, the run is at the leaf, which moves along.
             model: For a run at an entry: the model to ask there, written to that branch.
             listener: For a run at an entry: hears its events, which nobody else does.
+            extra: Fields of an application to write beside the prompt, such as the cell it came from.
 
         Raises:
             HarnessError: ``busy``; ``invalid_state``: no model is set; ``invalid_argument``: there is no such entry;
@@ -213,12 +215,12 @@ class AgentHarness:
         if at is LEAF:
             self._activities.check("The prompt")
             await self._follow_the_leaf()
-            work = self._runner.at_leaf(message, self._brief())
+            work = self._runner.at_leaf(message, self._brief(extra))
         else:
             self._activities.check("The prompt", beside=True)
             if at is not None and self.session.get(at) is None:
                 raise HarnessError(f"There is no entry {at}.", code="invalid_argument")
-            work = self._runner.at_entry(message, self._brief(), at, model, listener)
+            work = self._runner.at_entry(message, self._brief(extra), at, model, listener)
         try:
             return await work
         finally:
@@ -242,9 +244,9 @@ class AgentHarness:
         self._activities.check("The prompt")
         return await self.prompt(self._resources.prompt_template(name).invocation(args))
 
-    def _brief(self) -> Brief:
+    def _brief(self, extra: Mapping[str, Any] | None) -> Brief:
         self._settings()
-        return Brief(self.system_prompt, self._resources, self.retry, self.max_turns)
+        return Brief(self.system_prompt, self._resources, self.retry, self.max_turns, extra)
 
     def _settings(self) -> Settings:
         return self._config.settings(self.system_prompt)

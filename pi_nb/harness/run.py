@@ -7,7 +7,7 @@ runs can work on one session at the same time, each on a branch of its own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -120,6 +120,8 @@ class Run(Activity):
         after_turn: Called when a turn is on disk.
         messages: What the run has added so far.
         turns: How many turns it has begun.
+        prompt: The message that began it.
+        extra: Fields of an application to write beside that message.
     """
 
     session: Session
@@ -138,10 +140,13 @@ class Run(Activity):
     system_prompt: str | None = None
     messages: list[Message] = field(default_factory=list)
     turns: int = 0
+    prompt: Message | None = None
+    extra: Mapping[str, Any] | None = None
 
     def keep(self, message: Message) -> str:
         """Write a message to the session; return its entry's id."""
-        entry_id = self.cursor.add(self.session.append_message, message)
+        extra = self.extra if message is self.prompt else None
+        entry_id = self.cursor.add(self.session.append_message, message, extra=extra)
         self.messages.append(message)
         return entry_id
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from pi_nb.errors import HarnessError
 from pi_nb.harness.activities import Activities
@@ -34,6 +35,7 @@ class Brief:
     resources: Resources
     retry: RetryPolicy
     max_turns: int
+    extra: Mapping[str, Any] | None = None
 
 
 @dataclass(eq=False)
@@ -126,6 +128,7 @@ class Runner:
             self.settle()
 
     async def _perform(self, run: Run, message: UserMessage, brief: Brief) -> AssistantMessage:
+        run.prompt, run.extra = message, brief.extra
         try:
             return await run_agent(run, await self._prompts(run, message, brief))
         finally:

@@ -233,13 +233,19 @@ def parse_entry(data: Mapping[str, Any]) -> Entry:
         return UnknownEntry.model_validate(data)
 
 
-def make_entry(kind: type[_EntryT], envelope: tuple[str, str | None, str], fields: dict[str, Any]) -> _EntryT:
+def make_entry(
+    kind: type[_EntryT],
+    envelope: tuple[str, str | None, str],
+    fields: dict[str, Any],
+    extra: Mapping[str, Any] | None = None,
+) -> _EntryT:
     """Return an entry from values known to be good, without validating them (an append must be quick).
 
     Args:
         kind: Class of the entry.
         envelope: Its id, parent id and timestamp.
         fields: Its own fields, by Python name. Those not given get their default and are not written.
+        extra: Fields of an application, JSON data; they are written beside the entry's own.
     """
     entry_id, parent_id, timestamp = envelope
     values = {
@@ -256,6 +262,6 @@ def make_entry(kind: type[_EntryT], envelope: tuple[str, str | None, str], field
             values[name] = field.default
     object.__setattr__(entry, "__dict__", values)
     object.__setattr__(entry, "__pydantic_fields_set__", given)
-    object.__setattr__(entry, "__pydantic_extra__", {})
+    object.__setattr__(entry, "__pydantic_extra__", dict(extra or {}))
     object.__setattr__(entry, "__pydantic_private__", None)
     return entry

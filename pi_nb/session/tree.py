@@ -243,8 +243,20 @@ class Session:
 
     # ------------------------------------------------------------ appending
 
-    def append_message(self, message: Message | Mapping[str, Any], *, parent: Place = LEAF) -> str:
+    def append_message(
+        self,
+        message: Message | Mapping[str, Any],
+        *,
+        extra: Mapping[str, Any] | None = None,
+        parent: Place = LEAF,
+    ) -> str:
         """Append a message; return the entry's id.
+
+        Args:
+            message: The message, or one as JSON data.
+            extra: Fields of an application to write beside the message, such as where it came from; a model does not
+                see them.
+            parent: Where to append.
 
         Raises:
             SessionError: ``storage``, ``locked``, ``invalid_entry``; ``not_found`` if the parent is unknown.
@@ -252,7 +264,7 @@ class Session:
         """
         if isinstance(message, Mapping):
             message = tolerant_message(message)
-        return self._append(MessageEntry, parent, message=message)
+        return self._append(MessageEntry, parent, extra=extra, message=message)
 
     def append_model_change(self, provider: str, model_id: str, *, parent: Place = LEAF) -> str:
         """Append that this branch speaks to another model from here on. Errors as for :meth:`append_message`."""
@@ -353,14 +365,21 @@ class Session:
         """Name the session, or take its name away (None or blank). Errors as for :meth:`append_message`."""
         return self._append(SessionInfoEntry, parent, **_given(name=one_line(name or "") or None))
 
-    def _append(self, kind: type[Entry], parent: Place, entry_id: str | None = None, **fields: Any) -> str:
+    def _append(
+        self,
+        kind: type[Entry],
+        parent: Place,
+        entry_id: str | None = None,
+        extra: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> str:
         storage = self._storage
         with storage.lock:
             parent_id = self._place(parent)
             if parent_id is not None and parent_id not in storage.index.positions:
                 raise SessionError(f"There is no entry {parent_id}.", code="not_found", path=self._path_text())
             new_id = entry_id or storage.new_id()
-            storage.append(make_entry(kind, (new_id, parent_id, now_iso()), fields))
+            storage.append(make_entry(kind, (new_id, parent_id, now_iso()), fields, extra))
             self._tell()
         return new_id
 
