@@ -107,9 +107,10 @@ class Activities:
         return any(task in activity.members for activity in self._tasks.values())
 
     async def wait(self) -> None:
-        """Return when everything has ended that the caller does not itself work for."""
+        """Return when all that goes on now has ended, but for what the caller itself works for."""
         me = asyncio.current_task()
-        while others := [task for task, activity in self._tasks.items() if me not in activity.members]:
+        others = [task for task, activity in self._tasks.items() if me not in activity.members]
+        if others:
             await asyncio.wait(others)
 
 
