@@ -124,7 +124,7 @@ def _report(session: Session, ref: str | None) -> tuple[Report, Context | None]:
     if fault is None:
         return replace(found, ok=True), context
     code = "invalid_session" if fault.code == "not_found" else fault.code
-    note = f"{fault} The context is that of what can be read."
+    note = "The path to the leaf is broken; state and context are those of what can be read of it."
     return replace(found, error=_error(fault, code=code), warnings=[*known.warnings, note]), context
 
 

@@ -30,7 +30,7 @@ _COLOURS: Final = {
     "custom": "#0b6b78",
     "summary": "#7c46c8",
 }
-_GREY: Final = "#69727d"
+_GREY: Final = "#626b76"
 _PATH: Final = "#2f6fde"
 _GRAPH: Final = {
     "bgcolor": "transparent",

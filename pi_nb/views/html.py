@@ -36,7 +36,7 @@ _TREE_STYLE: Final = page_style(
     ("svg", "flex:none;display:block;margin:0 8px"),
     (".words", "overflow:hidden;text-overflow:ellipsis;min-width:8em"),
     (".who", "font-weight:600"),
-    (".quiet .who", "font-weight:400"),
+    (".off .who,.quiet .who", "font-weight:400"),
     (".mark", f"{_MONO};flex:none;margin-right:6px;padding:0 5px;border:1px solid;border-radius:4px;color:var(--dim)"),
     (".mark.leaf", "color:var(--back);background:var(--path);border-color:var(--path)"),
     (".mark.label", "color:var(--tool)"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["KINDS", "page_style", "picture_style"]
+__all__ = ["KINDS", "THEMES", "page_style", "picture_style"]
 
 _LIGHT: Final = {
     "back": "#ffffff",
     "text": "#24292f",
-    "dim": "#69727d",
+    "dim": "#626b76",
     "line": "#c3cad2",
     "path": "#2f6fde",
     "soft": "#eef4fe",
@@ -35,6 +35,7 @@ _DARK: Final = {
     "summary": "#c9a2ff",
     "fail": "#ff8088",
 }
+THEMES: Final = {"light": _LIGHT, "dark": _DARK}
 _VARIABLES: Final = {name: f"var(--{name})" for name in _LIGHT}
 _DARK_HOSTS: Final = ("[data-jp-theme-light=false]", ".vscode-dark", ".vscode-high-contrast")
 _LIGHT_HOSTS: Final = ("[data-jp-theme-light=true]", ".vscode-light", ".vscode-high-contrast-light")
@@ -80,8 +81,7 @@ def _rules(scope: str, colour: Mapping[str, str]) -> str:
         ".dot.on": f"fill:{colour['dim']}",
         ".ring": f"fill:none;stroke:{colour['path']};stroke-width:1.6",
         ".words": f"fill:{colour['text']};color:{colour['text']}",
-        ".quiet,.quiet .who": f"fill:{colour['dim']};color:{colour['dim']};font-weight:400",
-        ".off": "opacity:.75",
+        ".off,.quiet,.quiet .who": f"fill:{colour['dim']};color:{colour['dim']}",
         ".back": f"fill:{colour['back']};stroke:{colour['line']};stroke-opacity:.6",
         ".here": f"fill:{colour['soft']}",
         ".chip rect": f"fill:{colour['back']};stroke:{colour['dim']}",

@@ -24,7 +24,7 @@ _GAP: Final = 14  # px between a row's mark and what it says
 _STYLE: Final = (
     ".pi-nb-svg text{font:13px system-ui,-apple-system,'Segoe UI','Helvetica Neue',Arial,sans-serif;white-space:pre}"
     ".pi-nb-svg .mono{font:11px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace}"
-    ".pi-nb-svg .who{font-weight:600}.pi-nb-svg .quiet .who{font-weight:400}"
+    ".pi-nb-svg .who{font-weight:600}.pi-nb-svg .off .who,.pi-nb-svg .quiet .who{font-weight:400}"
 )
 
 
