@@ -1,1 +1,35 @@
-"""The notebook surface: magics, cells, display. The only room that knows IPython."""
+"""The notebook surface: magics, cells, display. The only room that knows IPython.
+
+::
+
+    cell ──► magics ──► prompting ──► owner thread: harness.prompt ──► events ──► transcript
+                │            │                                                        │
+                ▼            └──── pump (the cell's thread): draw ◄── display ◄── snapshot
+    looking · sessions · labels · tools · status
+
+``extension`` loads and unloads, ``runtime`` holds what lives in between. ``typed`` and ``interpolate`` bring prompts
+in as they were written; ``markdown``, ``answer_html`` and ``answer_markdown`` take answers out, with nothing in them
+that could run. ``current()`` is the way in from Python.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pi_nb.notebook.runtime import Runtime
+
+__all__ = ["current"]
+
+
+def current() -> Runtime:
+    """Return the runtime of this notebook: ``.session``, ``.harness``, ``.reply``, ``.registry``, ``.tree_view``.
+
+    Raises:
+        UserError: The extension is not loaded.
+    """
+    from IPython import get_ipython
+
+    from pi_nb.notebook.extension import runtime_of
+
+    return runtime_of(get_ipython())

@@ -54,8 +54,6 @@ def answer_html(run: Snapshot, caption: Caption) -> str:
         pieces.append(_waiting(run, caption))
     if caption.note:
         pieces.insert(0, f'<p class="pi-notice">{escape(clean(caption.note))}</p>')
-    if run.settled and run.error:
-        pieces.append(f'<p class="pi-failed">{escape(clean(run.error))}</p>')
     return f'<div class="pi-nb">{STYLE}{"".join(pieces)}{_facts(run, caption)}</div>'
 
 

@@ -19,8 +19,6 @@ def answer_markdown(run: Snapshot, caption: Caption) -> str:
     pieces = [_markdown(part) for part in run.parts]
     if caption.note:
         pieces.insert(0, f"*{_literal(caption.note)}*")
-    if run.settled and run.error:
-        pieces.append(f"**{_literal(run.error)}**")
     if run.settled:
         pieces.append(f"<sub>{_literal(_line(run, caption))}</sub>")
     return "\n\n".join(piece for piece in pieces if piece)
@@ -31,8 +29,6 @@ def answer_text(run: Snapshot, caption: Caption) -> str:
     pieces = [_text(part) for part in run.parts]
     if caption.note:
         pieces.insert(0, f"[{clean(caption.note)}]")
-    if run.settled and run.error:
-        pieces.append(clean(run.error))
     if run.settled:
         pieces.append(f"[{clean(_line(run, caption))}]")
     return "\n\n".join(piece for piece in pieces if piece)

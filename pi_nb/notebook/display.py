@@ -114,7 +114,7 @@ class TerminalOutput:
         if self._begun:
             self._say("\n")
         line = " · ".join(self.caption.facts(run))
-        for text in (self.caption.note, run.error, line, self.caption.why):
+        for text in (self.caption.note, line, self.caption.why):
             if text:
                 self._say(f"[{clean(text)}]\n")
 

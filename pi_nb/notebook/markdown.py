@@ -139,9 +139,8 @@ _TOKEN = re.compile(
       | (?P<span>(?<!`)(?P<ticks>`+)(?!`)(?P<code>(?:(?!\n[ \t]*\n).)+?)(?<!`)(?P=ticks)(?!`))
       | (?P<math>\$\$[^$`]{1,4000}\$\$|\$(?!\s)[^$\n`]+(?<!\s)\$(?!\d)|\\\([^\n`]{1,1000}?\\\)|\\\[[^`]{1,4000}?\\\])
       | <(?P<address>https?://[^\s<>"\\`]+)>
-      | (?P<tag>(?P<slashes>\\*)<)
-      | (?P<target>\](?P<open>\(|:)[ \t]*\n?[ \t>]*(?P<href><?[^\s)>]*))
-      | (?P<picture>!(?=\[))
+      | (?P<sign>(?P<slashes>\\*)(?P<char><|!(?=\[)))
+      | (?P<target>\][(:](?=[ \t]*\n?[ \t>]*(?P<href><?[^\s)>]*)))
       | (?P<macro>\\(?=[A-Za-z]))
     """,
     re.VERBOSE | re.MULTILINE | re.DOTALL,
@@ -181,15 +180,17 @@ def _math(match: re.Match[str]) -> str:
     return without_links(formula).replace("<", "\\lt ")
 
 
-def _tag(match: re.Match[str]) -> str:
+def _sign(match: re.Match[str]) -> str:
     slashes = match["slashes"]  # an odd one would escape the entity's ampersand
-    return slashes[: len(slashes) // 2 * 2] + "&lt;"
+    return slashes[: len(slashes) // 2 * 2] + _SIGNS[match["char"]]
+
+
+_SIGNS = {"<": "&lt;", "!": "&#33;", "(": "&#40;", ":": "&#58;"}
 
 
 def _target(match: re.Match[str]) -> str:
-    if safe_link(match["href"]) and not match["href"].startswith("<"):
-        return match[0]
-    return match[0].replace("]", "]\\", 1).replace("<", "&lt;")
+    safe = safe_link(match["href"]) and not match["href"].startswith("<")
+    return match[0] if safe else "]" + _SIGNS[match[0][1]]
 
 
 _RULES: dict[str, Callable[[re.Match[str]], str]] = {
@@ -198,8 +199,7 @@ _RULES: dict[str, Callable[[re.Match[str]], str]] = {
     "span": _span,
     "math": _math,
     "address": lambda match: f"[{match['address']}]({match['address']})",
-    "tag": _tag,
+    "sign": _sign,
     "target": _target,
-    "picture": lambda _match: "\\!",
     "macro": lambda match: without_links(match.string[match.start() : match.start() + 20])[0],
 }

@@ -105,7 +105,6 @@ class Snapshot:
         model: ``provider:model`` that answered last, or None.
         usage: Tokens and price of all the run's answers together.
         stop_reason: Why the last answer ended, or None while it has not.
-        error: What went wrong, or an empty string.
         seconds: Time since the prompt.
         settled: True once the run is over.
     """
@@ -117,7 +116,6 @@ class Snapshot:
     model: str | None = None
     usage: Usage = field(default_factory=Usage)
     stop_reason: str | None = None
-    error: str = ""
     seconds: float = 0.0
     settled: bool = False
 
@@ -258,7 +256,6 @@ class Transcript:
             model=f"{message.provider}:{message.model}",
             usage=_sum(self._now.usage, message.usage),
             stop_reason=message.stop_reason,
-            error=message.error_message or "" if message.stop_reason == "error" else "",
         )
 
     def _user(self, message: UserMessage, entry_id: str | None) -> None:

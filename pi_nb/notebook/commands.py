@@ -1,0 +1,126 @@
+"""The magics as their users see them: names, options, arguments, help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pi_nb.errors import UserError
+from pi_nb.models import THINKING_LEVELS
+from pi_nb.notebook.arguments import Argument, Command, Option
+
+__all__ = ["COMMANDS", "SESSION_ACTIONS"]
+
+REF = """REF is an entry id or its beginning, a label, @ (the leaf), @~2 (two turns up), @^ (its parent),
+- (the previous leaf), root, or cell:7 (what cell [7] wrote)."""
+
+
+def _at_least(least: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        if int(text) < least:
+            raise UserError(f"{text} is too small; the least is {least}.")
+        return int(text)
+
+    number.__name__ = "whole number"
+    return number
+
+
+_PROMPT_OPTIONS = (
+    Option(("--model", "-m"), "ask this model, on this branch from here on", "PROVIDER:MODEL", "model"),
+    Option(("--thinking", "-t"), f"thinking level from here on: {', '.join(THINKING_LEVELS)}", "LEVEL", "thinking"),
+    Option(("--from",), "move the leaf there first", "REF", "ref"),
+    Option(("--append",), "append at the leaf, even if this cell was run before"),
+    Option(("--label", "-l"), "label the answer, to return to it", "NAME"),
+    Option(
+        ("--out", "-o"), "store the reply in this variable (.text, .tool_calls, .usage, .entry_id, .json())", "NAME"
+    ),
+    Option(("--system", "-s"), "system prompt for this run only", "TEXT"),
+    Option(("--tools",), "tools the model may call from here on, separated by commas", "A,B", "tools"),
+    Option(("--no-tools",), "no tools from here on"),
+    Option(("--max-turns",), "end the run after so many answers", "N", type=_at_least(1)),
+    Option(("--raw",), "send the prompt as typed: do not evaluate $`expr`"),
+    Option(("--dry-run", "-n"), "show what would be sent; send and write nothing"),
+)
+
+_PROMPT_HELP = """Ask the model; the answer streams into this cell.
+
+The prompt hangs below the leaf. If the cell was run before and its prompt lies on the active branch, the new answer
+becomes a sibling: what was below stays, on a branch of its own. Only $`expr` is evaluated in a prompt, in the
+notebook's namespace; braces, dollars and percent signs stay as typed."""
+
+SESSION_ACTIONS = {
+    "new": "begin a new session, with an optional name",
+    "open": "open a session by name, id or path",
+    "list": "list the sessions of this folder",
+    "name": "name this session",
+    "fork": "copy the active branch, or the branch up to REF, into a new session and go on there",
+    "delete": "delete a session by name, id or path",
+}
+
+_ALL = (
+    Command(
+        "%pi",
+        _PROMPT_HELP + "\nAlone, %pi says where you are: session, leaf, model and why it was chosen, tokens, cost.",
+        _PROMPT_OPTIONS,
+        prompt=True,
+    ),
+    Command("%%pi", _PROMPT_HELP, _PROMPT_OPTIONS, prompt=True),
+    Command(
+        "%pi_checkout",
+        "Move the leaf: the next prompt continues from there. Nothing is deleted.\n\n" + REF + "\n\n"
+        "On a prompt the leaf moves to what came before it, and its text comes back as the next cell, to be edited.",
+        arguments=(Argument("ref", "where to", None, "ref"),),
+    ),
+    Command(
+        "%pi_tree",
+        "Show the session's tree. In a notebook it is alive: a click moves the leaf, alt-click only looks.",
+        (
+            Option(("--svg",), "a picture that needs no kernel"),
+            Option(("--dot",), "Graphviz source"),
+            Option(("--text",), "plain text"),
+        ),
+    ),
+    Command(
+        "%pi_context",
+        "Show exactly what the model would be sent at REF, message by message, with tokens and why.\n\n" + REF,
+        arguments=(Argument("ref", "where; the leaf if left out", "?", "ref"),),
+    ),
+    Command("%pi_log", "Show the log: what happened, in the order of the file, moves of the leaf included."),
+    Command(
+        "%pi_label",
+        "Label an entry, to return to it by name. Without a name: list the labels.\n\n" + REF,
+        (Option(("--clear",), "take the label NAME away"),),
+        (
+            Argument("name", "the label", "?", "label"),
+            Argument("ref", "the entry; the leaf if left out", "?", "ref"),
+        ),
+    ),
+    Command(
+        "%pi_model",
+        "Set the model of this branch, or say which it is and why. Keys come from the environment.",
+        arguments=(Argument("model", "PROVIDER:MODEL", "?", "model"),),
+    ),
+    Command(
+        "%pi_thinking",
+        "Set the thinking level of this branch, or say which it is.",
+        arguments=(Argument("level", ", ".join(THINKING_LEVELS), "?", "thinking"),),
+    ),
+    Command(
+        "%pi_tools",
+        "Say which tools the model may call here, or set them: 'add NAME' for a function made with @pi_nb.tool,\n"
+        "'remove NAME', 'none', or the names separated by commas. What you name here may run without asking.",
+        arguments=(Argument("words", "add NAME, remove NAME, none, or A,B", "*", "tools"),),
+    ),
+    Command(
+        "%pi_session",
+        "Say where the session is kept, or:\n\n"
+        + "\n".join(f"  {name:8}{does}" for name, does in SESSION_ACTIONS.items()),
+        (Option(("--yes", "-y"), "delete without asking"),),
+        (
+            Argument("action", "what to do", "?", "action", tuple(SESSION_ACTIONS)),
+            Argument("words", "which session, which name, or REF", "*", "session"),
+        ),
+    ),
+    Command("%pi_abort", "Stop the run that is going on. What has arrived is kept. The stop button does the same."),
+)
+
+COMMANDS = {command.name: command for command in _ALL}

@@ -1,0 +1,83 @@
+"""What ``%load_ext pi_nb`` and ``%unload_ext pi_nb`` do."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from pi_nb.errors import PiError, UserError
+from pi_nb.notebook import completion, settings, typed
+from pi_nb.notebook.commands import COMMANDS
+from pi_nb.notebook.magics import PiMagics
+from pi_nb.notebook.runtime import Runtime
+from pi_nb.notebook.sources import sources
+
+__all__ = ["load", "runtime_of", "unload"]
+
+_loaded: WeakKeyDictionary[Any, Runtime] = WeakKeyDictionary()
+
+
+def load(ip: Any) -> Runtime:
+    """Add magics, completion and settings to a shell, and go back to the session of this notebook if there is one.
+
+    Loading twice is the same as loading once.
+    """
+    if ip in _loaded:
+        return _loaded[ip]
+    runtime = Runtime(ip, settings.install(ip))
+    _loaded[ip] = runtime
+    typed.install(ip)
+    ip.register_magics(PiMagics(ip, runtime))
+    completion.install(ip, sources(runtime))
+    greeting = greet(runtime)
+    if greeting:
+        sys.stdout.write(greeting + "\n")
+    return runtime
+
+
+def unload(ip: Any) -> None:
+    """Take everything away again: magics, completion, settings, thread, session, widgets. Unloading twice is fine."""
+    runtime = _loaded.pop(ip, None)
+    completion.remove(ip)
+    typed.remove(ip)
+    settings.remove(ip)
+    manager = ip.magics_manager
+    for command in COMMANDS.values():
+        manager.magics["cell" if command.name.startswith("%%") else "line"].pop(command.bare_name, None)
+    manager.registry.pop(PiMagics.__name__, None)
+    ip.configurables[:] = [c for c in ip.configurables if type(c).__name__ != PiMagics.__name__]
+    if runtime is not None:
+        runtime.close()
+
+
+def runtime_of(ip: Any) -> Runtime:
+    """Return what was loaded into a shell.
+
+    Raises:
+        UserError: The extension is not loaded there.
+    """
+    runtime = _loaded.get(ip)
+    if runtime is None:
+        raise UserError("pi_nb is not loaded here.", hint="%load_ext pi_nb loads it.")
+    return runtime
+
+
+def greet(runtime: Runtime) -> str:
+    """Return to the session of this notebook, if there is one, and say so; nothing otherwise."""
+    if not runtime.may_have_session():
+        return ""
+    try:
+        session = runtime.find_session()
+    except PiError as error:
+        return f"The session of this notebook cannot be opened: {error} A new one begins with the next prompt."
+    if session is None:
+        return ""
+    from pi_nb.notebook.status import leaf_line, session_line
+
+    known = session.id in runtime.visited
+    runtime.use(session)
+    lines = [f"Back in session {session_line(session)}.", f"Leaf: {leaf_line(session)}"]
+    if not known:
+        lines.append("The kernel is new: variables made before are gone, the conversation is not.")
+    return "\n".join([*lines, *session.warnings])

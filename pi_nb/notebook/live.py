@@ -1,0 +1,88 @@
+"""A session at work: its harness, and the tree view that shows both.
+
+The view hears of a run from here and from nowhere else: its status when the run begins and settles, and the answer
+that is coming as one provisional row.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from pi_nb.harness import events
+from pi_nb.harness.agent import AgentHarness
+from pi_nb.messages import text_of
+
+if TYPE_CHECKING:
+    from pi_nb.notebook.runtime import Runtime
+    from pi_nb.session.tree import Session
+    from pi_nb.views.tree_view import TreeView
+
+__all__ = ["Live"]
+
+EVERY = 0.05  # seconds between two looks at a streaming answer
+
+
+class Live:
+    """The harness of one session and its view, made when first wanted."""
+
+    def __init__(self, runtime: Runtime, session: Session) -> None:
+        settings = runtime.settings
+        self.session = session
+        self.harness = AgentHarness(
+            session,
+            model=settings.model or None,
+            registry=runtime.registry,
+            tools=tuple(runtime.tools.values()),
+            active_tools=(),
+            system_prompt=settings.system_prompt,
+            thinking_level=settings.thinking,
+            max_turns=settings.max_turns,
+        )
+        self._owner = runtime.owner
+        self._view: TreeView | None = None
+        self._due = 0.0
+        self._unsubscribe = self.harness.subscribe(self._feed)
+
+    @property
+    def tree_view(self) -> TreeView:
+        """The live tree; one widget per session, re-displayed."""
+        if self._view is None:
+            from pi_nb.views.tree_view import TreeView
+
+            self._view = TreeView(self.session, checkout=self.harness.navigate_tree, submit=self._owner.call)
+        return self._view
+
+    def close(self) -> None:
+        """Stop feeding the view and close it."""
+        self._unsubscribe()
+        if self._view is not None:
+            self._view.close()
+
+    def _feed(self, event: events.HarnessEvent) -> None:
+        """Tell the view of one event; on the owner thread."""
+        if self._view is None:
+            return
+        if isinstance(event, events.AgentStart):
+            self._view.set_status("running")
+        elif isinstance(event, events.Settled):
+            self._view.set_live(None)
+            self._view.set_status("idle")
+        elif isinstance(event, events.MessageEnd):
+            self._view.set_live(None)
+        elif isinstance(event, events.MessageUpdate) and time.monotonic() >= self._due:
+            self._due = time.monotonic() + EVERY
+            self._view.set_live(_row(event.stream))
+
+
+def _row(piece: Any) -> dict[str, Any] | None:
+    """Return a provisional row for an answer that is coming."""
+    partial = getattr(piece, "partial", None)
+    if partial is None:
+        return None
+    message = partial()
+    return {
+        "text": text_of(message.content),
+        "model": message.model,
+        "tools": [call.name for call in message.tool_calls],
+    }

@@ -1,0 +1,102 @@
+"""Pictures of a session that need no kernel afterwards: the tree, a context, a request that was not sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from IPython.display import display
+
+from pi_nb.harness.estimate import estimate_context
+from pi_nb.notebook.caption import clean
+from pi_nb.notebook.display import show
+from pi_nb.notebook.prompting import Ask, check, parent_of
+from pi_nb.session.context import Context, provenance
+
+if TYPE_CHECKING:
+    from pi_nb.notebook.runtime import Runtime
+    from pi_nb.session.entries import Entry
+    from pi_nb.session.tree import Session
+
+__all__ = ["show_context", "show_dot", "show_picture", "show_request", "show_svg", "show_text"]
+
+
+def show_text(session: Session) -> None:
+    """Show the tree as text."""
+    from pi_nb.views.text import render_tree
+
+    display({"text/plain": render_tree(session)}, raw=True)
+
+
+def show_svg(session: Session) -> None:
+    """Show the tree as a picture."""
+    from pi_nb.views.svg import tree_svg
+    from pi_nb.views.text import render_tree
+
+    display({"image/svg+xml": tree_svg(session), "text/plain": render_tree(session)}, raw=True)
+
+
+def show_dot(session: Session) -> None:
+    """Show the tree as Graphviz source."""
+    from pi_nb.views.dot import to_dot
+
+    source = str(to_dot(session))
+    display({"text/vnd.graphviz": source, "text/plain": source}, raw=True)
+
+
+def show_picture(session: Session) -> None:
+    """Show the tree as HTML that does nothing."""
+    from pi_nb.views.html import tree_html
+    from pi_nb.views.text import render_tree
+
+    show(tree_html(session), render_tree(session))
+
+
+def show_context(runtime: Runtime, entry_id: str | None) -> None:
+    """Show the messages the model would get at an entry, what else it would get, and why."""
+    _show(runtime, entry_id, {})
+
+
+def show_request(runtime: Runtime, ask: Ask) -> None:
+    """Show what a prompt would send; nothing is sent, nothing written.
+
+    Raises:
+        UserError: As when it were sent.
+    """
+    check(runtime, ask)
+    changes = {"model": ask.model, "thinking": ask.thinking, "system prompt": ask.system}
+    if ask.tools is not None:
+        changes["tools"] = ", ".join(ask.tools) or "none"
+    given = {name: value for name, value in changes.items() if value is not None}
+    _show(runtime, parent_of(runtime.session, ask), given, prompt=ask.text)
+
+
+def _show(runtime: Runtime, entry_id: str | None, changes: Mapping[str, str], *, prompt: str | None = None) -> None:
+    from pi_nb.views.html import context_html
+    from pi_nb.views.text import render_context
+
+    context, path = runtime.session.context(entry_id), runtime.session.path(entry_id)
+    whys = provenance(path)
+    said = "" if prompt is None else clean(prompt)
+    rows = {**_around(runtime, context, path, said), **changes}
+    lines = [] if prompt is None else ["Nothing was sent. This would be:"]
+    lines += [f"{name}: {clean(value)}" for name, value in rows.items() if value]
+    html = "".join(f"<div>{escape(line)}</div>" for line in lines) + context_html(context, provenance=whys)
+    text = "\n".join([*lines, "", render_context(context, provenance=whys)])
+    if prompt is not None:
+        html += f"<div><b>the prompt</b><pre>{escape(said)}</pre></div>"
+        text += f"\n\nthe prompt\n{said}"
+    show(html, text)
+
+
+def _around(runtime: Runtime, context: Context, path: Sequence[Entry], prompt: str) -> dict[str, str]:
+    """Return what a request holds beside the messages of a context."""
+    tokens = estimate_context(context, path).tokens + len(prompt) // 4
+    return {
+        "model": str(context.model or runtime.harness.model),
+        "thinking": context.thinking_level,
+        "tools": ", ".join(context.active_tool_names or ()) or "none",
+        "system prompt": runtime.harness.system_prompt,
+        "tokens": f"about {tokens:,}",
+    }

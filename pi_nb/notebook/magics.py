@@ -1,0 +1,238 @@
+"""The magics: each parses its arguments, calls what does the work, and shows what came of it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeAlias
+
+from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
+from IPython.display import display
+
+from pi_nb.errors import HarnessError, PiError, UserError
+from pi_nb.notebook.commands import COMMANDS
+from pi_nb.notebook.interpolate import interpolate
+from pi_nb.notebook.place import has_kernel
+from pi_nb.notebook.runtime import Runtime
+
+__all__ = ["PiMagics"]
+
+Given: TypeAlias = argparse.Namespace
+
+
+def command(method: Callable[..., None]) -> Callable[..., None]:
+    """Make a magic of a method that takes parsed arguments: help, mistakes in one line, prompts untouched."""
+    name = method.__name__
+
+    @wraps(method)
+    def magic(self: PiMagics, line: str, cell: str | None = None) -> None:
+        spec = COMMANDS["%" + name] if cell is None else COMMANDS["%%" + name]
+        try:
+            given = spec.parse(line)
+            if given.help:
+                say(spec.parser.format_help())
+            elif cell is None:
+                method(self, given)
+            else:
+                method(self, given, cell)
+        except HarnessError as error:
+            raise self.shown(UserError(str(error), hint=error.hint)) from error
+        except PiError as error:
+            raise self.shown(error) from None
+
+    magic.__doc__ = COMMANDS["%" + name].parser.format_help()
+    return no_var_expand(magic)  # type: ignore[no-any-return]
+
+
+def say(text: str) -> None:
+    """Print a line or more of our own."""
+    sys.stdout.write(text.rstrip("\n") + "\n")
+
+
+@magics_class
+class PiMagics(Magics):
+    """Prompt, branch and look, from a cell."""
+
+    def __init__(self, shell: Any, runtime: Runtime) -> None:
+        super().__init__(shell)
+        self.runtime = runtime
+
+    def shown(self, error: PiError) -> PiError:
+        """Return an error as it should be shown: one line, or with its traceback where ``%xmode Verbose`` is on."""
+        tracebacks = self.shell.InteractiveTB
+        if tracebacks.mode == "Verbose":
+            error._render_traceback_ = lambda: tracebacks.structured_traceback(  # type: ignore[method-assign]
+                type(error), error, error.__traceback__
+            )
+        return error
+
+    @line_cell_magic
+    @command
+    def pi(self, given: Given, cell: str | None = None) -> None:
+        """Prompt the model, or say where we are."""
+        from pi_nb.notebook import looking, prompting, status
+
+        asked = _asked(given)
+        if cell is None and not given.text and not asked:
+            return _show_rows(status.facts(self.runtime))
+        if cell is not None and given.text:
+            raise UserError(f"{given.text!r} is on the %%pi line.", hint="The prompt goes below it, options in front.")
+        ask = self._ask(given, given.text if cell is None else cell.removesuffix("\n"))
+        if given.dry_run:
+            return looking.show_request(self.runtime, ask)
+        reply = prompting.prompt(self.runtime, ask)
+        if given.out:
+            self.shell.user_ns[given.out] = reply
+        return None
+
+    def _ask(self, given: Given, text: str) -> Any:
+        from pi_nb.notebook.prompting import Ask
+        from pi_nb.notebook.tools import add_tool, names_of
+
+        if given.out and not given.out.isidentifier():
+            raise UserError(f"{given.out!r} cannot be the name of a variable.", hint="For example: --out ans")
+        tools = () if given.no_tools else names_of([given.tools]) if given.tools is not None else None
+        for name in tools or ():
+            if name not in self.runtime.tools:
+                add_tool(self.runtime, name)
+        return Ask(
+            text=text if given.raw else interpolate(text, self.shell.ev),
+            cell=self.runtime.cells.now(self.shell, text),
+            model=given.model,
+            thinking=given.thinking,
+            tools=tools,
+            place=vars(given)["from"],
+            append=given.append,
+            label=given.label,
+            system=given.system,
+            max_turns=given.max_turns,
+        )
+
+    @line_magic
+    @command
+    def pi_checkout(self, given: Given) -> None:
+        """Move the leaf."""
+        from pi_nb.notebook.references import find_entry
+        from pi_nb.notebook.status import leaf_line
+
+        runtime = self.runtime
+        target, before = find_entry(runtime.session, given.ref), runtime.session.leaf_id
+        result = runtime.wait(runtime.harness.navigate_tree(target))
+        moved = "Leaf" if result.leaf_id != before else "The leaf is there already"
+        say(f"{moved}: {leaf_line(runtime.session)}")
+        if result.editor_text is not None:
+            say("The prompt that was there is in the next cell, to be edited and run.")
+            self.shell.set_next_input(f"%%pi\n{result.editor_text}", replace=False)
+
+    @line_magic
+    @command
+    def pi_tree(self, given: Given) -> None:
+        """Show the tree."""
+        from pi_nb.notebook import looking
+
+        if given.svg:
+            looking.show_svg(self.runtime.session)
+        elif given.dot:
+            looking.show_dot(self.runtime.session)
+        elif given.text or not has_kernel(self.shell):
+            looking.show_text(self.runtime.session)
+        elif self.runtime.place.kind == "headless":
+            looking.show_picture(self.runtime.session)  # nobody is there to click
+        else:
+            display(self.runtime.tree_view)
+
+    @line_magic
+    @command
+    def pi_context(self, given: Given) -> None:
+        """Show what the model would be sent."""
+        from pi_nb.notebook.looking import show_context
+        from pi_nb.notebook.references import find_entry
+
+        show_context(self.runtime, find_entry(self.runtime.session, given.ref or "@"))
+
+    @line_magic
+    @command
+    def pi_log(self, given: Given) -> None:
+        """Show the log."""
+        from pi_nb.views.text import render_log
+
+        say(render_log(self.runtime.session))
+
+    @line_magic
+    @command
+    def pi_label(self, given: Given) -> None:
+        """Label an entry, or list the labels."""
+        from pi_nb.notebook.labels import clear_label, label_entry, labels_text
+
+        session = self.runtime.session
+        if given.name is None:
+            say(labels_text(session))
+        elif given.clear:
+            say(clear_label(session, given.name))
+        else:
+            self.runtime.check_idle()
+            say(label_entry(session, given.name, given.ref))
+
+    @line_magic
+    @command
+    def pi_model(self, given: Given) -> None:
+        """Set or say the model."""
+        from pi_nb.notebook.status import why_model
+
+        runtime = self.runtime
+        if given.model is not None:
+            runtime.wait(runtime.harness.set_model(given.model))
+        chosen = runtime.session.context().model is not None
+        say(f"{runtime.harness.model}" + (", on this branch." if chosen else f". {why_model(runtime)}"))
+
+    @line_magic
+    @command
+    def pi_thinking(self, given: Given) -> None:
+        """Set or say the thinking level."""
+        from pi_nb.notebook.checks import check_level
+
+        runtime = self.runtime
+        if given.level is not None:
+            check_level(given.level)
+            runtime.wait(runtime.harness.set_thinking_level(given.level))
+        say(f"Thinking: {runtime.harness.thinking_level}.")
+
+    @line_magic
+    @command
+    def pi_tools(self, given: Given) -> None:
+        """Set or say the tools."""
+        from pi_nb.notebook.tools import change
+
+        say(change(self.runtime, given.words))
+
+    @line_magic
+    @command
+    def pi_session(self, given: Given) -> None:
+        """Say where the session is, or change it."""
+        from pi_nb.notebook.sessions import act
+
+        say(act(self.runtime, given.action, given.words, yes=given.yes))
+
+    @line_magic
+    @command
+    def pi_abort(self, given: Given) -> None:
+        """Stop the run."""
+        runtime = self.runtime
+        if not runtime.has_session or runtime.harness.is_idle:
+            return say("Nothing is running.")
+        runtime.wait(runtime.harness.abort())
+        return say("Stopped. What had arrived is kept.")
+
+
+def _asked(given: Given) -> bool:
+    """Return whether any option was given."""
+    return any(value not in (None, False, "") for name, value in vars(given).items() if name != "text")
+
+
+def _show_rows(rows: list[tuple[str, str]]) -> None:
+    from pi_nb.notebook.display import show
+    from pi_nb.notebook.status import status_html, status_text
+
+    show(status_html(rows), status_text(rows))

@@ -1,0 +1,66 @@
+"""Short names for entries, as the session has them, and ``cell:7`` for what cell ``[7]`` wrote."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pi_nb.errors import UserError
+from pi_nb.messages import AssistantMessage, UserMessage
+from pi_nb.notebook.cells import written_in
+from pi_nb.session.entries import MessageEntry
+from pi_nb.session.refs import resolve_ref
+
+if TYPE_CHECKING:
+    from pi_nb.session.entries import Entry
+    from pi_nb.session.tree import Session
+
+__all__ = ["answer_to", "find_entry", "give_label", "is_prompt", "short"]
+
+_CELL = re.compile(r"cell:(\d+)(.*)")
+
+
+def find_entry(session: Session, text: str) -> str | None:
+    """Return the id of the entry that a reference names; None for the root.
+
+    Raises:
+        UserError: It names nothing, or several entries.
+    """
+    cell = _CELL.fullmatch(text.strip())
+    if cell is None:
+        return resolve_ref(session, text)
+    prompt = written_in(session, int(cell[1]))
+    if prompt is None:
+        raise UserError(
+            f"Cell [{cell[1]}] has written no prompt in this session.", hint="%pi_log shows what was written."
+        )
+    return resolve_ref(session, answer_to(session, prompt.id) + cell[2])
+
+
+def answer_to(session: Session, prompt_id: str) -> str:
+    """Return the last answer to a prompt, or the prompt itself if there is none."""
+    found = place = prompt_id
+    while following := [e for e in map(session.get, session.children(place)) if e is not None and not is_prompt(e)]:
+        place = following[0].id
+        if isinstance(following[0], MessageEntry) and isinstance(following[0].message, AssistantMessage):
+            found = place
+    return found
+
+
+def is_prompt(entry: Entry | None) -> bool:
+    """Return whether an entry is something the user said."""
+    return isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
+
+
+def give_label(session: Session, entry_id: str, label: str) -> None:
+    """Label an entry; the label is taken from the entry that had it, so that it names one place."""
+    for target, name in session.labels.items():
+        if name == label and target != entry_id and session.get(target):
+            session.append_label(target, None)
+    if session.labels.get(entry_id) != label:
+        session.append_label(entry_id, label)
+
+
+def short(entry_id: str | None) -> str:
+    """Return an id as it is shown: its first eight characters, or ``root``."""
+    return entry_id[:8] if entry_id else "root"

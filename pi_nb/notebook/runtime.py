@@ -1,0 +1,221 @@
+"""What lives as long as the extension is loaded: the owner thread, the providers, the session and its harness.
+
+Nothing is made before it is needed. The session of a notebook is found by the path in its header's metadata, so that
+after a kernel restart ``%load_ext pi_nb`` is back where it was; it is written to disk with the first prompt.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pi_nb.errors import UserError
+from pi_nb.notebook.cells import CellClock
+from pi_nb.notebook.owner import Owner
+from pi_nb.notebook.place import Place, find_place, has_stdin
+from pi_nb.notebook.settings import PiNb
+
+if TYPE_CHECKING:
+    from pi_nb.harness.agent import AgentHarness
+    from pi_nb.harness.tools import Tool
+    from pi_nb.notebook.live import Live
+    from pi_nb.notebook.reply import Reply
+    from pi_nb.providers.registry import Registry
+    from pi_nb.session.repo import SessionRepo
+    from pi_nb.session.tree import Session
+    from pi_nb.views.tree_view import TreeView
+
+__all__ = ["Runtime"]
+
+T = TypeVar("T")
+_VISITED = "_pi_nb_visited"  # attribute of the shell
+
+
+class Runtime:
+    """The state behind the magics; also the way to it from Python, as ``pi_nb.notebook.current()``.
+
+    Attributes:
+        ip: The shell.
+        settings: What the user configured.
+        place: Where this kernel is, and what its session is bound to.
+        owner: The thread that runs the harness.
+        cells: Names the cell that is running.
+        tools: Tools of this notebook, by name; only those that are active are offered to a model.
+        reply: The last reply, or None.
+        visited: Ids of the sessions this kernel has been in, those of an earlier load of the extension included.
+    """
+
+    def __init__(self, ip: Any, settings: PiNb, *, place: Place | None = None) -> None:
+        self.ip = ip
+        self.settings = settings
+        self.place = place or find_place(ip)
+        self.owner = Owner()
+        self.cells = CellClock()
+        self.tools: dict[str, Tool] = {}
+        self.reply: Reply | None = None
+        self.visited: set[str] = ip.__dict__.setdefault(_VISITED, set())
+        self._lock = threading.RLock()
+        self._registry: Registry | None = None
+        self._session: Session | None = None
+        self._live: Live | None = None
+        atexit.register(self.close)
+
+    def __repr__(self) -> str:
+        return f"<Runtime {self.place.kind} {self._session or 'no session yet'}>"
+
+    # ------------------------------------------------------------ what it has
+
+    @property
+    def registry(self) -> Registry:
+        """The providers."""
+        with self._lock:
+            if self._registry is None:
+                from pi_nb.providers.registry import default_registry
+
+                self._registry = default_registry()
+            return self._registry
+
+    @registry.setter
+    def registry(self, registry: Registry) -> None:
+        with self._lock:
+            self._registry = registry
+            if self._session is not None:
+                self._open(self._session)
+
+    @property
+    def repo(self) -> SessionRepo:
+        """Where session files are kept."""
+        from pi_nb.session.repo import SessionRepo
+
+        root = self.settings.session_root
+        return SessionRepo(Path(root).expanduser() if root else None)
+
+    @property
+    def session(self) -> Session:
+        """The session of this notebook; found, or made (nothing is written before the first prompt)."""
+        with self._lock:
+            if self._session is None:
+                self._open(self.find_session() or self.new_session())
+            assert self._session is not None
+            return self._session
+
+    @property
+    def has_session(self) -> bool:
+        """True if the session has been looked up already."""
+        return self._session is not None
+
+    @property
+    def live(self) -> Live:
+        """The harness of the session and what shows it."""
+        with self._lock:
+            _ = self.session
+            assert self._live is not None
+            return self._live
+
+    @property
+    def harness(self) -> AgentHarness:
+        """The harness of the session."""
+        return self.live.harness
+
+    @property
+    def tree_view(self) -> TreeView:
+        """The live tree of the session; one widget, however often it is displayed."""
+        return self.live.tree_view
+
+    # ------------------------------------------------------------ sessions
+
+    def may_have_session(self) -> bool:
+        """Return whether there may be a session that is bound to this notebook; quick, so that loading is."""
+        if not self.place.name:
+            return False
+        root = self.settings.session_root or os.environ.get("PI_CODING_AGENT_SESSION_DIR")
+        agent = os.environ.get("PI_CODING_AGENT_DIR") or "~/.pi/agent"
+        return any(Path(root or Path(agent) / "sessions").expanduser().glob("*/*.jsonl"))
+
+    def find_session(self) -> Session | None:
+        """Open the newest session that is bound to this notebook; None if there is none."""
+        if not self.place.name:
+            return None
+        mine = [i for i in self.repo.list(self.place.cwd) if i.metadata.get(self.place.kind) == self.place.name]
+        newest = max(mine, key=lambda info: info.modified.timestamp() if info.modified else 0, default=None)
+        session = self.repo.open(newest.file) if newest is not None else None
+        if session is not None and session.read_only and not has_stdin(self.ip):
+            session.close()  # a program inside a notebook inherits the notebook's name, not its session
+            return None
+        return session
+
+    def new_session(self) -> Session:
+        """Return a new session, bound to this notebook; it has no file yet."""
+        return self.repo.create(self.place.cwd, metadata=self.place.metadata or None)
+
+    def use(self, session: Session) -> None:
+        """Go on in another session; the one before is closed.
+
+        Raises:
+            UserError: A run is going on.
+        """
+        with self._lock:
+            self.check_idle()
+            before, self._session = self._session, None
+            self._open(session)
+            if before is not None and before is not session:
+                before.close()
+
+    def _open(self, session: Session) -> None:
+        from pi_nb.notebook.live import Live
+
+        live, self._live, self._session = self._live, Live(self, session), session
+        self.visited.add(session.id)
+        if live is not None:
+            live.close()
+
+    # ------------------------------------------------------------ work
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Run a coroutine on the owner thread."""
+        return self.owner.submit(work)
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine on the owner thread and wait for its result; an interrupt cancels it."""
+        future = self.owner.submit(work)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    def check_idle(self) -> None:
+        """Check that no run is going on.
+
+        Raises:
+            UserError: One is.
+        """
+        if self._live is not None and not self._live.harness.is_idle:
+            raise UserError("A run is still going on.", hint="%pi_abort stops it.")
+
+    def close(self) -> None:
+        """Stop what runs, close the session and the connections, end the thread. Closing twice is closing once."""
+        atexit.unregister(self.close)
+        with self._lock:
+            live, self._live = self._live, None
+            session, self._session = self._session, None
+            registry, self._registry = self._registry, None
+        if self.owner.running and not self.owner.is_current:
+            self.owner.submit(_finish(live, registry)).result(timeout=10)
+        if live is not None:
+            live.close()
+        self.owner.stop()
+        if session is not None:
+            session.close()
+
+
+async def _finish(live: Live | None, registry: Registry | None) -> None:
+    if live is not None and not live.harness.is_idle:
+        await live.harness.abort()
+    if registry is not None:
+        await registry.aclose()

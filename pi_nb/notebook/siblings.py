@@ -1,0 +1,48 @@
+"""Which of several prompts at one point of the tree this is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pi_nb.notebook.references import is_prompt
+
+if TYPE_CHECKING:
+    from pi_nb.session.entries import Entry
+    from pi_nb.session.tree import Session
+
+__all__ = ["sibling", "siblings"]
+
+
+def sibling(session: Session, prompt_id: str | None) -> tuple[int, int] | None:
+    """Return a prompt's place among those that continue from the same point, counted from 1; None if it is alone."""
+    prompts = siblings(session, prompt_id) if prompt_id else []
+    return (prompts.index(prompt_id) + 1, len(prompts)) if prompt_id in prompts and len(prompts) > 1 else None
+
+
+def siblings(session: Session, prompt_id: str) -> list[str]:
+    """Return the prompts that continue from the same point, branch by branch.
+
+    A change of model, thinking level or tools is not a point of its own: a prompt that another model was asked is still
+    a sibling.
+    """
+    above = reversed(session.path(prompt_id)[:-1])
+    point = next((entry.id for entry in above if not _is_setting(entry)), None)
+    found: list[str] = []
+    waiting = list(reversed(session.children(point)))
+    while waiting:
+        entry_id = waiting.pop()
+        entry = session.get(entry_id)
+        if is_prompt(entry):
+            found.append(entry_id)
+        elif _is_setting(entry):
+            waiting += reversed(session.children(entry_id))
+    return found
+
+
+_SETTINGS = frozenset(
+    {"model_change", "thinking_level_change", "active_tools_change", "label", "session_info", "custom"}
+)
+
+
+def _is_setting(entry: Entry | None) -> bool:
+    return entry is not None and entry.type in _SETTINGS

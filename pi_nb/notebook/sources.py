@@ -1,0 +1,81 @@
+"""What tab completion offers, taken from what there is: models, places in the session, tools, sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from pi_nb.notebook.cells import cell_of
+from pi_nb.notebook.completion import Candidate, Sources
+
+if TYPE_CHECKING:
+    from pi_nb.notebook.runtime import Runtime
+
+__all__ = ["sources"]
+
+RECENT = 100  # entries that are offered by id
+
+
+def sources(runtime: Runtime) -> Sources:
+    """Return what completes each kind of argument."""
+    return {
+        "model": lambda: models(runtime),
+        "ref": lambda: references(runtime),
+        "label": lambda: labels(runtime),
+        "tools": lambda: tools(runtime),
+        "session": lambda: sessions(runtime),
+    }
+
+
+def models(runtime: Runtime) -> Iterator[Candidate]:
+    """Yield the models that are known by name, then every provider for those that are not."""
+    from pi_nb.providers.catalogue import known_models
+
+    names = runtime.registry.names()
+    yield Candidate("scripted:demo", "answers from a script; no key, no network")
+    for (provider, model), facts in known_models().items():
+        if provider in names:
+            yield Candidate(f"{provider}:{model}", f"{facts.context_window:,} tokens")
+    yield from (Candidate(f"{name}:", "provider") for name in names)
+
+
+def labels(runtime: Runtime) -> Iterator[Candidate]:
+    """Yield the labels of the session."""
+    from pi_nb.notebook.status import brief
+
+    if runtime.has_session:
+        session = runtime.session
+        yield from (Candidate(label, brief(session, target)) for target, label in session.labels.items())
+
+
+def references(runtime: Runtime) -> Iterator[Candidate]:
+    """Yield labels, relative places, what cells wrote, and the newest messages by id, with their beginnings."""
+    from pi_nb.notebook.status import brief
+
+    yield from labels(runtime)
+    yield from (Candidate("@", "the leaf"), Candidate("@~1", "one turn up"), Candidate("-", "the previous leaf"))
+    yield Candidate("root", "before the first prompt")
+    if not runtime.has_session:
+        return
+    session = runtime.session
+    messages = [entry for entry in islice(reversed(session.entries()), RECENT) if entry.type == "message"]
+    numbers = {cell_of(entry)["n"]: entry.id for entry in reversed(messages) if "n" in cell_of(entry)}
+    yield from (Candidate(f"cell:{number}", brief(session, entry_id)) for number, entry_id in numbers.items())
+    yield from (Candidate(entry.id, brief(session, entry.id)) for entry in messages)
+
+
+def tools(runtime: Runtime) -> Iterator[Candidate]:
+    """Yield the words of ``%pi_tools`` and the tools there are."""
+    from pi_nb.harness.tools import Tool
+
+    yield from (Candidate(tool.name, "tool") for tool in runtime.tools.values())
+    space = list(runtime.ip.user_ns.items())
+    yield from (Candidate(name, "tool, not added yet") for name, value in space if isinstance(value, Tool))
+    yield from (Candidate("add"), Candidate("remove"), Candidate("none"))
+
+
+def sessions(runtime: Runtime) -> Iterator[Candidate]:
+    """Yield the sessions of this folder."""
+    for info in runtime.repo.list(runtime.place.cwd):
+        yield Candidate(info.name or info.id[-8:], str(info.file.name))

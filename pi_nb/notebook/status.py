@@ -1,0 +1,105 @@
+"""Where am I: the session, the leaf, the model and why, tools, tokens and cost."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from pi_nb.harness.estimate import estimate_context
+from pi_nb.messages import AssistantMessage
+from pi_nb.notebook.caption import clean, money
+from pi_nb.notebook.references import short
+from pi_nb.session.entries import MessageEntry
+from pi_nb.views.entry_line import entry_line
+
+if TYPE_CHECKING:
+    from pi_nb.notebook.runtime import Runtime
+    from pi_nb.session.tree import Session
+
+__all__ = ["brief", "facts", "leaf_line", "status_html", "status_text", "why_model"]
+
+PREVIEW = 70  # characters of an entry
+
+
+def facts(runtime: Runtime) -> list[tuple[str, str]]:
+    """Return the status as names and values."""
+    session, harness = runtime.session, runtime.harness
+    context = session.context()
+    model = str(harness.model) if harness.model else "none"
+    tools = ", ".join(harness.active_tool_names) or "none"
+    found = [
+        ("session", session_line(session)),
+        ("file", _file(session)),
+        ("leaf", leaf_line(session)),
+        ("model", model if context.model else f"{model}. {why_model(runtime)}"),
+        ("thinking", harness.thinking_level),
+        ("tools", tools + (f" (here: {', '.join(runtime.tools)})" if runtime.tools else "")),
+        (
+            "context",
+            f"{len(context.items)} messages, about {estimate_context(context, session.path()).tokens:,} tokens",
+        ),
+        ("cost", _cost(session)),
+    ]
+    notes = [("note", text) for text in (*session.warnings, *harness.notices)]
+    return [(name, clean(value)) for name, value in (*found, *notes) if value]
+
+
+def why_model(runtime: Runtime) -> str:
+    """Return why the model of branches that name none is what it is, and how to change it."""
+    reason = "PiNb.model is configured" if runtime.settings.model else runtime.registry.default().reason
+    return f"Chosen because {reason}; %pi_model provider:model chooses another."
+
+
+def session_line(session: Session) -> str:
+    """Return a session in one line."""
+    name = f" {session.name!r}" if session.name else ""
+    return f"{session.id[-8:]}{name}, {len(session)} entries, {len(session.branches())} branches"
+
+
+def leaf_line(session: Session) -> str:
+    """Return where the leaf is, and what stands there."""
+    if session.leaf_id is None:
+        return "root, before the first prompt"
+    label = session.labels.get(session.leaf_id)
+    return f"{short(session.leaf_id)}{f' [{label}]' if label else ''} {brief(session, session.leaf_id)}"
+
+
+def brief(session: Session, entry_id: str | None) -> str:
+    """Return an entry in a few words."""
+    entry = session.get(entry_id) if entry_id else None
+    if entry is None:
+        return ""
+    line = " ".join(str(entry_line(entry)).split())
+    return line if len(line) <= PREVIEW else line[: PREVIEW - 1] + "…"
+
+
+def _file(session: Session) -> str:
+    if session.file is None:
+        return "in memory only"
+    return str(session.file) if session.file.exists() else "not written before the first prompt"
+
+
+def _cost(session: Session) -> str:
+    usages = [
+        entry.message.usage
+        for entry in session.entries()
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage) and entry.message.usage
+    ]
+    spent = sum(usage.cost.total for usage in usages)
+    count = sum(usage.total_tokens for usage in usages)
+    return f"{money(spent) or '$0'} and {count:,} tokens on all branches" if usages else ""
+
+
+def status_text(rows: list[tuple[str, str]]) -> str:
+    """Return names and values as lines."""
+    wide = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name:{wide}}  {value}" for name, value in rows)
+
+
+def status_html(rows: list[tuple[str, str]]) -> str:
+    """Return names and values as a table."""
+    cells = "".join(
+        f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">{escape(value)}</td></tr>'
+        for name, value in rows
+    )
+    return f"<table>{cells}</table>"
