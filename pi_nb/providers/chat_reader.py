@@ -65,6 +65,8 @@ class ChatReader:
         chunk = event_json(event)
         if not isinstance(chunk, dict):
             return  # some servers send null
+        if chunk.get("error") and not chunk.get("choices"):
+            raise failure(chunk)
         if not self._started:
             self._started = True
             yield self._builder.start()

@@ -33,7 +33,7 @@ from pi_nb.providers.http import HttpProvider, Reader, Timeouts
 from pi_nb.providers.keys import Key
 from pi_nb.providers.transform import LlmMessage, acceptable, framed, merge_users
 
-__all__ = ["OpenAIChatProvider"]
+__all__ = ["OpenAIChatProvider", "chat_payload"]
 
 
 class OpenAIChatProvider(HttpProvider):
@@ -85,22 +85,7 @@ class OpenAIChatProvider(HttpProvider):
 
     def payload(self, request: Request) -> dict[str, Any]:
         """Return the request's body."""
-        messages = framed(acceptable(request.messages, request.model))
-        messages = merge_users(messages) if self.dialect.turns else messages
-        system = [{"role": "system", "content": request.system}] if request.system.strip() else []
-        body: dict[str, Any] = {"model": request.model.id, "stream": True}
-        if self.dialect.ask_usage:
-            body["stream_options"] = {"include_usage": True}
-        if request.max_tokens is not None:
-            body[self.dialect.max_tokens] = request.max_tokens
-        if request.temperature is not None:
-            body["temperature"] = request.temperature
-        if request.tools:
-            body["tools"] = [_tool(tool) for tool in request.tools]
-        body.update(self.dialect.thinking(request.model, request.thinking_level))
-        wire = [*system, *_wire_messages(messages)]
-        body["messages"] = _for_mistral(wire) if self.dialect.name == "mistral" else wire
-        return body
+        return chat_payload(request, self.dialect)
 
     def reader(self, builder: MessageBuilder) -> Reader:
         """Return what reads the answer."""
@@ -108,6 +93,26 @@ class OpenAIChatProvider(HttpProvider):
 
 
 # ---------------------------------------------------------------- request
+
+
+def chat_payload(request: Request, dialect: Dialect) -> dict[str, Any]:
+    """Return the body of a request in a server's dialect."""
+    messages = framed(acceptable(request.messages, request.model))
+    messages = merge_users(messages) if dialect.turns else messages
+    system = [{"role": "system", "content": request.system}] if request.system.strip() else []
+    body: dict[str, Any] = {"model": request.model.id, "stream": True}
+    if dialect.ask_usage:
+        body["stream_options"] = {"include_usage": True}
+    if request.max_tokens is not None:
+        body[dialect.max_tokens] = request.max_tokens
+    if request.temperature is not None:
+        body["temperature"] = request.temperature
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    body.update(dialect.thinking(request.model, request.thinking_level))
+    wire = [*system, *_wire_messages(messages)]
+    body["messages"] = _for_mistral(wire) if dialect.name == "mistral" else wire
+    return body
 
 
 def _tool(tool: ToolSpec) -> dict[str, Any]:

@@ -7,8 +7,9 @@ first asked for, so that listing names costs nothing and needs no key.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from threading import RLock
 
 from pi_nb.errors import UserError
@@ -86,11 +87,21 @@ class Registry:
     def default(self) -> DefaultModel:
         """Return the model to begin with: the first of these that applies.
 
-        ``PI_NB_MODEL``; else the scripted demo.
+        ``PI_NB_MODEL``; a provider whose key is in the environment; Ollama, if it answers on its port and has a model;
+        the local model, if it was fetched; the scripted demo. Providers that are not in this registry do not count.
         """
-        if chosen := os.environ.get("PI_NB_MODEL", "").strip():
-            return DefaultModel(chosen, "PI_NB_MODEL is set")
-        return DefaultModel("scripted:demo", "no key in the environment and no local model")
+        return next(choice for choice in self._choices() if choice is not None)
+
+    def _choices(self) -> Iterator[DefaultModel | None]:
+        yield _from_setting()
+        for provider, variable, model in _WITH_KEYS:
+            if provider in self.names() and os.environ.get(variable, "").strip():
+                yield DefaultModel(f"{provider}:{model}", f"{variable} is set")
+        if "ollama" in self.names():
+            yield _from_ollama()
+        if "local" in self.names():
+            yield _from_local()
+        yield DefaultModel("scripted:demo", "there is no key in the environment, no Ollama, and no local model")
 
     async def aclose(self) -> None:
         """Close every provider that was built; they may be used again afterwards."""
@@ -100,11 +111,68 @@ class Registry:
             await provider.aclose()
 
 
+# ---------------------------------------------------------------- the model to begin with
+
+# provider, the variable its key is in, a model that is good for its price
+_WITH_KEYS = (
+    ("anthropic", "ANTHROPIC_API_KEY", "claude-sonnet-5-5"),
+    ("openai", "OPENAI_API_KEY", "gpt-6-sol"),
+    ("google", "GEMINI_API_KEY", "gemini-3.8-flash"),
+    ("openrouter", "OPENROUTER_API_KEY", "openrouter/auto"),
+    ("deepseek", "DEEPSEEK_API_KEY", "deepseek-flash"),
+    ("mistral", "MISTRAL_API_KEY", "mistral-medium-latest"),
+    ("groq", "GROQ_API_KEY", "openai/gpt-oss-120b"),
+)
+
+
+def _from_setting() -> DefaultModel | None:
+    chosen = os.environ.get("PI_NB_MODEL", "").strip()
+    return DefaultModel(chosen, "PI_NB_MODEL is set") if chosen else None
+
+
+def _from_ollama() -> DefaultModel | None:
+    from pi_nb.providers.ollama import installed_models
+
+    names = installed_models()
+    return DefaultModel(f"ollama:{names[0]}", "Ollama answers on its port") if names else None
+
+
+def _from_local() -> DefaultModel | None:
+    from pi_nb.providers.local import installed
+
+    return DefaultModel("local:smollm2", "the local model was fetched") if installed() else None
+
+
+# ---------------------------------------------------------------- all of ours
+
+
 def default_registry() -> Registry:
     """Return a registry of every provider this package has, none of them built yet."""
     registry = Registry()
+    registry.promise("anthropic", _anthropic)
+    for name in ("openai", "openrouter", "deepseek", "groq", "mistral", "ollama", "vllm", "llamacpp", "lmstudio"):
+        registry.promise(name, partial(_openai_chat, name))
+    registry.promise("local", _local)
     registry.promise("scripted", _demo)
     return registry
+
+
+def _anthropic() -> Provider:
+    from pi_nb.providers.anthropic import AnthropicProvider
+
+    return AnthropicProvider()
+
+
+def _openai_chat(dialect: str) -> Provider:
+    from pi_nb.providers.openai_chat import OpenAIChatProvider
+
+    return OpenAIChatProvider(dialect)
+
+
+def _local() -> Provider:
+    from pi_nb.providers.local import LocalProvider
+
+    return LocalProvider()
 
 
 def _demo() -> Provider:
