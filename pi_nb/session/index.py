@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pi_nb.errors import SessionError
+from pi_nb.session.rawlines import RawLines
 
 __all__ = ["Index", "envelope_fault", "one_line", "role_of"]
 
@@ -37,7 +38,7 @@ class Index:
     """A log's lines and, for each, id, parent, kind and the role of its message; labels, name and leaf of the whole.
 
     Attributes:
-        lines: The entries as JSON, with or without the line break.
+        lines: The entries as JSON.
         ids: Id of each entry.
         parents: Parent's id of each entry; None for a root.
         types: Kind of each entry.
@@ -50,7 +51,7 @@ class Index:
     """
 
     def __init__(self) -> None:
-        self.lines: list[bytes] = []
+        self.lines = RawLines()
         self.ids: list[str] = []
         self.parents: list[str | None] = []
         self.types: list[str] = []
@@ -69,12 +70,16 @@ class Index:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def add(self, fields: Mapping[str, Any], line: bytes) -> int:
-        """Take in an entry whose envelope is sound; return its position."""
+    def append(self, fields: Mapping[str, Any], line: bytes) -> int:
+        """Take in an entry whose envelope is sound, and its line; return its position."""
+        self.lines.append(line)
+        return self.add(fields)
+
+    def add(self, fields: Mapping[str, Any]) -> int:
+        """Take in an entry whose envelope is sound and whose line is known already; return its position."""
         entry_id, parent, kind = fields["id"], fields["parentId"] or None, fields["type"]
         position = len(self.ids)
         again = entry_id in self.positions
-        self.lines.append(line)
         self.ids.append(entry_id)
         self.parents.append(parent)
         self.types.append(kind)
@@ -118,7 +123,8 @@ class Index:
             self._children.setdefault(parent, []).append(entry_id)
 
     def link_all(self) -> None:
-        """Find every parent's position; needed after a bulk load and after an id came twice."""
+        """Find every entry and every parent's position; needed after a bulk load and after an id came twice."""
+        self.positions = dict(zip(self.ids, range(len(self.ids)), strict=True))
         find = self.positions.get
         self._up = [_ROOT if parent is None else find(parent, _MISSING) for parent in self.parents]
         self._missing = {self.parents[at] or "" for at, up in enumerate(self._up) if up == _MISSING}
@@ -130,7 +136,8 @@ class Index:
         """Return the positions below ``stop`` down to an entry, or None if ``stop`` is not within ``most`` steps."""
         if self._loose:
             return None
-        position, found = self.positions.get(entry_id, _MISSING), []
+        position = self.positions.get(entry_id, _MISSING)
+        found: list[int] = []
         while position >= 0 and position != stop and len(found) < most:
             found.append(position)
             position = self._up[position]
@@ -149,7 +156,8 @@ class Index:
         position = self.positions.get(entry_id)
         if position is None:
             raise SessionError(f"There is no entry {entry_id}.", code="not_found")
-        up, found = self._up, []
+        up = self._up
+        found: list[int] = []
         take, most = found.append, len(up)
         while position >= 0:
             take(position)
@@ -208,5 +216,5 @@ _GLOBAL = frozenset({"label", "session_info", "leaf"})
 def role_of(fields: Mapping[str, Any]) -> str | None:
     """Return the role of the message in an entry's fields, or None if there is no proper message."""
     message = fields.get("message")
-    role = message.get("role") if isinstance(message, dict) else None
+    role = message.get("role") if isinstance(message, dict) else getattr(message, "role", None)
     return role if isinstance(role, str) else None

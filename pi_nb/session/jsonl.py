@@ -18,7 +18,7 @@ from pi_nb.session.entries import Entry, Header
 from pi_nb.session.index import Index, envelope_fault
 from pi_nb.session.loading import Loaded, load
 from pi_nb.session.lock import WriterLock, holder_text
-from pi_nb.session.logfile import Durability, LogFile, State, identity_of, keep_aside, spare_path
+from pi_nb.session.logfile import Durability, LogFile, State, keep_aside, spare_path
 from pi_nb.session.storage import IndexedStorage
 
 __all__ = ["JsonlSessionStorage"]
@@ -57,8 +57,7 @@ class JsonlSessionStorage(IndexedStorage):
         """
         index = Index()
         for line in raw:
-            body = line.rstrip(b"\r\n")
-            index.add(lines.decode(body), body)
+            index.append(lines.decode(line), line)
         storage = cls(file, header, index, durability=durability)
         if file.exists():
             raise SessionError(f"{file} exists already.", code="storage", path=str(file))
@@ -83,25 +82,27 @@ class JsonlSessionStorage(IndexedStorage):
             SessionError: As for :func:`pi_nb.session.loading.load`.
         """
         found = load(file, repair=repair)
-        storage = cls(file, found.header, found.index, durability=durability)
+        scan = found.scan
+        storage = cls(file, scan.header, scan.index, durability=durability)
         storage._adopt(found)
-        if found.migrated:
+        if scan.migrated:
             storage._why_read_only = "it is of an older version; migrate() brings it up to date"
         elif read_only:
             storage._why_read_only = "it was opened for reading"
         else:
             storage._ask_to_write()
-        if found.skipped and storage._writer.held:
+        if scan.skipped and storage._writer.held:
             storage._rewrite()
         return storage
 
     def _adopt(self, found: Loaded) -> None:
-        self._head = found.head if found.head.endswith(b"\n") else found.head + b"\n"
-        self._migrated = found.migrated
+        scan = found.scan
+        self._head = scan.head if scan.head.endswith(b"\n") else scan.head + b"\n"
+        self._migrated = scan.migrated
         self._warnings += found.warnings
         log = self._log
         log.exists, log.identity, log.size = True, found.identity, found.size
-        log.tail, log.ends_open = found.tail, found.ends_open
+        log.tail, log.ends_open = scan.tail, scan.ends_open
 
     def _ask_to_write(self) -> None:
         """Take the lock, or remember why not."""
@@ -195,8 +196,7 @@ class JsonlSessionStorage(IndexedStorage):
             raise self._failure(error) from error
 
     def _contents(self) -> bytes:
-        bodies = [line.rstrip(b"\r\n") for line in self._index.lines]
-        return self._head + b"".join(body + b"\n" for body in bodies)
+        return self._head + b"".join(line + b"\n" for line in self._index.lines)
 
     def _failure(self, error: OSError) -> SessionError:
         return SessionError(
@@ -254,10 +254,9 @@ class JsonlSessionStorage(IndexedStorage):
             return len(self._index) - before
 
     def _catch_up(self, state: State) -> None:
-        if state is State.REPLACED and self._log.path.read_bytes().startswith(self._contents()):
-            self._log.close()  # the same session in another file: a copy that was moved here
-            self._log.identity = identity_of(self._log.path)
-        elif state is not State.GROWN:
+        if state is State.REPLACED and self._take_copy():
+            return
+        if state is not State.GROWN:
             raise SessionError(
                 f"{self._log.path} was {state.value} by somebody else; nothing was written.",
                 code="storage",
@@ -265,6 +264,22 @@ class JsonlSessionStorage(IndexedStorage):
                 path=str(self._log.path),
             )
         self._take_in(self._log.rest())
+
+    def _take_copy(self) -> bool:
+        """Go on with the file that is in the place of ours if it begins with all that ours held."""
+        try:
+            found = load(self._log.path)
+        except SessionError:
+            return False
+        ours, theirs = self._index.lines, found.scan.index.lines
+        same = len(theirs) >= len(ours) and all(map(bytes.__eq__, ours, theirs))
+        if found.scan.header.id != self._header.id or not same:
+            return False
+        self._log.close()
+        self._adopt(found)
+        for line in theirs[len(ours) :]:
+            self._index.append(lines.decode(line), line)
+        return True
 
     def _take_in(self, data: bytes) -> None:
         end = data.rfind(b"\n") + 1
@@ -285,4 +300,4 @@ class JsonlSessionStorage(IndexedStorage):
         if fault:
             self._warnings.append(f"Somebody appended a line that {fault}; it was left out.")
         else:
-            self._index.add(fields, line)
+            self._index.append(fields, line)

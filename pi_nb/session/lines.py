@@ -16,7 +16,9 @@ from typing import Any, Final
 
 import orjson
 
-__all__ = ["BOM", "decode", "encode", "is_blank"]
+from pi_nb.messages import Value
+
+__all__ = ["BOM", "decode", "encode", "is_blank", "shallow"]
 
 BOM: Final = b"\xef\xbb\xbf"
 _STRICT: Final = json.JSONDecoder(parse_constant=lambda name: _reject(f"{name} is not JSON"))
@@ -160,7 +162,7 @@ def encode(value: Any) -> bytes:
 def _refuse_nan(value: Any) -> None:
     stack = [value]
     while stack:
-        item = stack.pop()
+        item = shallow(stack.pop())
         if isinstance(item, float) and not math.isfinite(item):
             raise ValueError(f"{item} is not JSON")
         if isinstance(item, Mapping):
@@ -173,7 +175,7 @@ def _pieces(value: Any) -> Iterator[str]:
     """Yield the JSON of a value piece by piece, keeping an own stack."""
     stack: list[Any] = [_Raw(""), value]
     while stack:
-        item = stack.pop()
+        item = shallow(stack.pop())
         if isinstance(item, _Raw):
             yield item.text
         elif isinstance(item, Mapping):
@@ -189,6 +191,19 @@ def _pieces(value: Any) -> Iterator[str]:
             yield "["
         else:
             yield _scalar(item)
+
+
+def shallow(item: Any) -> Any:
+    """Return a value's fields under their wire names, one level deep; anything else as it is."""
+    if not isinstance(item, Value):
+        return item
+    given, names = item.model_fields_set, type(item).model_fields
+    fields = {
+        field.alias or name: getattr(item, name)
+        for name, field in names.items()
+        if name in given or name in ("type", "role")
+    }
+    return {**fields, **(item.model_extra or {})}
 
 
 class _Raw:

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from pi_nb.errors import SessionError
 from pi_nb.session import lines
+from pi_nb.session.header import parse_header
 from pi_nb.session.ids import parse_time
 from pi_nb.session.index import one_line
-from pi_nb.session.loading import parse_header
 
 __all__ = ["SessionInfo", "describe"]
 
@@ -59,7 +59,7 @@ def describe(file: Path) -> SessionInfo:
     try:
         modified = datetime.fromtimestamp(file.stat().st_mtime, UTC)
         head, tail = _read_ends(file)
-        header, _ = parse_header(_first_line(head), file)
+        header, _ = parse_header(_first_line(head), str(file))
     except SessionError as error:
         return SessionInfo(file, broken=str(error))
     except OSError as error:

@@ -52,7 +52,7 @@ class LogFile:
     def look(self) -> State:
         """Return what has become of the file. Costs one system call, so it is done before every write."""
         try:
-            status = os.stat(self.path)
+            status = self.path.stat()
         except FileNotFoundError:
             return State.GONE
         if (status.st_dev, status.st_ino) != self.identity:
@@ -179,12 +179,12 @@ def _write_all(fd: int, data: bytes) -> None:
 
 def identity_of(target: int | Path) -> tuple[int, int]:
     """Return what tells a file from another one put in its place: device and inode."""
-    status = os.stat(target)
+    status = os.fstat(target) if isinstance(target, int) else target.stat()
     return status.st_dev, status.st_ino
 
 
 def spare_path(file: Path, suffix: str) -> Path:
-    """Return the first free name among ``<file>.<suffix>``, ``<file>.<suffix>.1``, …"""
+    """Return the first free name among ``<file>.<suffix>``, ``<file>.<suffix>.1`` and so on."""
     candidate, number = file.with_name(f"{file.name}.{suffix}"), 0
     while candidate.exists():
         number += 1

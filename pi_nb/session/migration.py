@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-__all__ = ["CURRENT_VERSION", "upgrade"]
-
-CURRENT_VERSION = 3
+__all__ = ["upgrade"]
 
 
 def upgrade(version: int, session_id: str, entries: list[dict[str, Any]]) -> None:

@@ -6,13 +6,15 @@ more the longer it is; here only what is new on the path is looked at.
 
 from __future__ import annotations
 
-from pi_nb.session.context import Context, ContextItem, Items, Projectors, State, plan, state_of
+from pi_nb.session.context import Context, State, state_of
 from pi_nb.session.entries import ContextEditEntry
+from pi_nb.session.items import ContextItem, Items
+from pi_nb.session.plan import Projectors, plan
 from pi_nb.session.storage import IndexedStorage, Trail
 
 __all__ = ["Projection"]
 
-_NEAR = 256  # steps to climb before giving up on finding the known path
+_NEAR = 4096  # steps to climb before giving up on finding the known path
 _TURNING = frozenset({"compaction", "context_edit"})
 
 

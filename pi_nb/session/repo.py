@@ -1,4 +1,4 @@
-"""The folder of sessions: laid out as pi's, so that either program finds the other's.
+r"""The folder of sessions: laid out as pi's, so that either program finds the other's.
 
 ``<root>/--<folder the session belongs to, / \\ : as ->--/<time>_<id>.jsonl``. Different folders may share such a
 name, so what a session belongs to is read from its header, never from where it lies.
@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-
 from pathlib import Path
 from typing import Any
 
 from pi_nb.errors import SessionError, SessionLockedError
-from pi_nb.session.entries import Header, MessageEntry
+from pi_nb.session.entries import Header
+from pi_nb.session.fork import lines_to_fork
 from pi_nb.session.ids import new_session_id, now_iso
 from pi_nb.session.jsonl import JsonlSessionStorage
 from pi_nb.session.listing import SessionInfo, describe
@@ -22,7 +22,7 @@ from pi_nb.session.lock import WriterLock, holder_text
 from pi_nb.session.logfile import Durability
 from pi_nb.session.tree import Session
 
-__all__ = ["SessionInfo", "SessionRepo", "default_root", "lines_to_fork"]
+__all__ = ["SessionInfo", "SessionRepo", "default_root"]
 
 _ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
@@ -114,9 +114,7 @@ class SessionRepo:
                 ``storage``.
         """
         file = self.resolve(ref)
-        return Session(
-            JsonlSessionStorage.open(file, repair=repair, read_only=read_only, durability=self.durability)
-        )
+        return Session(JsonlSessionStorage.open(file, repair=repair, read_only=read_only, durability=self.durability))
 
     def resolve(self, ref: str | Path) -> Path:
         """Return the file of the session that ``ref`` names. Errors as for :meth:`open`."""
@@ -137,16 +135,12 @@ class SessionRepo:
     def _matches(self, text: str) -> list[SessionInfo]:
         """Return the sessions that a text names best: by id, by name, by the beginning or end of an id."""
         infos = self.list()
-        for fits in (
-            lambda info: info.id == text,
-            lambda info: info.name == text,
-            lambda info: info.id.startswith(text),
-            lambda info: info.id.endswith(text),
-        ):
-            found = [info for info in infos if fits(info)]
-            if found:
-                return found
-        return []
+        return (
+            [info for info in infos if info.id == text]
+            or [info for info in infos if info.name == text]
+            or [info for info in infos if info.id.startswith(text)]
+            or [info for info in infos if info.id.endswith(text)]
+        )
 
     # ------------------------------------------------------------ listing
 
@@ -169,11 +163,7 @@ class SessionRepo:
 
     def _folders(self) -> Iterator[Path]:
         """Yield the folders with sessions, links to folders too."""
-        try:
-            names = sorted(os.listdir(self.root))
-        except OSError:
-            return
-        yield from (self.root / name for name in names if (self.root / name).is_dir())
+        yield from (folder for folder in _inside(self.root) if folder.is_dir())
 
     def find(self, metadata_key: str, value: Any) -> SessionInfo | None:
         """Return the newest session whose metadata has this value, or None."""
@@ -244,39 +234,22 @@ class SessionRepo:
             lock.release()
 
 
-def lines_to_fork(session: Session, *, at: str | None = None, before: str | None = None) -> list[bytes]:
-    """Return the lines of the entries that a fork copies: all, or those of one path.
-
-    Raises:
-        SessionError: ``invalid_fork_target``: the entry is unknown, or ``before`` is no user message.
-    """
-    index = session.storage.index
-    if at is None and before is None:
-        return list(index.lines)
-    if at is not None and before is not None:
-        raise SessionError("A fork is at an entry or before one, not both.", code="invalid_fork_target")
-    target = session.get(at if at is not None else before or "")
-    if target is None:
-        raise SessionError(f"There is no entry {at if at is not None else before}.", code="invalid_fork_target")
-    end: str | None = target.id
-    if before is not None:
-        if not isinstance(target, MessageEntry) or target.message.role != "user":
-            raise SessionError(f"Entry {before} is not a user's message.", code="invalid_fork_target")
-        end = target.parent_id
-    return [index.lines[position] for position in session.storage.walk(end)]
-
-
 def _session_files(folder: Path) -> Iterator[Path]:
     """Yield the session files of a folder; it need not exist."""
+    yield from (file for file in _inside(folder) if file.suffix == ".jsonl" and not file.is_dir())
+
+
+def _inside(folder: Path) -> list[Path]:
+    """Return what lies in a folder, by name; nothing if it cannot be read."""
     try:
-        names = sorted(os.listdir(folder))
+        return sorted(folder.iterdir())
     except OSError:
-        return
-    yield from (folder / name for name in names if name.endswith(".jsonl") and not (folder / name).is_dir())
+        return []
 
 
 def _absolute(cwd: str | Path) -> str:
-    return os.path.abspath(os.path.expanduser(str(cwd))) if str(cwd) else ""
+    """Return an absolute path, links left as they are; empty if it is unknown."""
+    return os.path.abspath(Path(cwd).expanduser()) if str(cwd) else ""  # noqa: PTH100 - resolve() follows links
 
 
 def _looks_like_a_file(ref: str) -> bool:

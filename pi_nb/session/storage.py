@@ -68,7 +68,7 @@ class SessionStorage(Protocol):
         """Return the entries from the root to this one; nothing for None.
 
         Raises:
-            SessionError: ``not_found`` if the entry is unknown, ``invalid_session`` if a parent is or if it goes in circles.
+            SessionError: ``not_found``; ``invalid_session`` if a parent is missing or the path goes in circles.
         """
 
     def children(self, entry_id: str | None) -> list[str]:
@@ -218,7 +218,7 @@ class IndexedStorage:
 
     def _decode(self, position: int) -> Entry:
         line = self._index.lines[position]
-        entry = parse_entry(self.fields_of(position, line))
+        entry = parse_entry(lines.decode(line))
         with self.lock:
             self._cached += len(line)
             if self._cached > _CACHE_BYTES:
@@ -227,9 +227,9 @@ class IndexedStorage:
             self._cache[position] = entry
         return entry
 
-    def fields_of(self, position: int, line: bytes) -> Mapping[str, Any]:
-        """Return what an entry's line says; the place for a storage that reads older formats."""
-        data: Mapping[str, Any] = lines.decode(line)
+    def fields_of(self, position: int, line: bytes | None = None) -> Mapping[str, Any]:
+        """Return what the line of an entry says, as JSON data, without making an entry of it."""
+        data: Mapping[str, Any] = lines.decode(self._index.lines[position] if line is None else line)
         return data
 
     def get(self, entry_id: str) -> Entry | None:
@@ -245,7 +245,7 @@ class IndexedStorage:
         """Return the entries from the root to this one; nothing for None.
 
         Raises:
-            SessionError: ``not_found`` if the entry is unknown, ``invalid_session`` if a parent is or if it goes in circles.
+            SessionError: ``not_found``; ``invalid_session`` if a parent is missing or the path goes in circles.
         """
         return Entries(self, self.walk(entry_id))
 
@@ -289,13 +289,16 @@ class IndexedStorage:
             SessionError: ``invalid_entry`` if it holds what JSON cannot.
         """
         try:
-            fields = entry.to_wire()
+            try:
+                fields = entry.to_wire()
+            except RecursionError:  # data nested by the thousand
+                fields = lines.shallow(entry)
             return fields, lines.encode(fields)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise SessionError(f"The {entry.type} entry cannot be written: {error}.", code="invalid_entry") from error
 
     def _remember(self, fields: Mapping[str, Any], line: bytes, entry: Entry) -> None:
         """Take a durable entry into memory."""
-        position = self._index.add(fields, line)
+        position = self._index.append(fields, line)
         self._cached += len(line)
         self._cache[position] = entry

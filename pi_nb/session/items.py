@@ -1,0 +1,114 @@
+"""The messages of a context, one by one, with the entries they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+from pi_nb.errors import SessionError
+from pi_nb.messages import BranchSummaryMessage, CompactionSummaryMessage, CustomMessage, Message
+from pi_nb.session.entries import (
+    BranchSummaryEntry,
+    CompactionEntry,
+    ContextEditEntry,
+    CustomMessageEntry,
+    Entry,
+    MessageEntry,
+    tolerant_message,
+)
+from pi_nb.session.ids import time_ms
+from pi_nb.session.storage import Trail
+
+__all__ = ["ContextItem", "Items", "edited", "message_of"]
+
+_EDITABLE = frozenset({"user", "assistant", "toolResult", "custom"})
+
+
+@dataclass(frozen=True, slots=True)
+class ContextItem:
+    """One message a model sees, and the entry it comes from."""
+
+    entry_id: str
+    message: Message
+
+
+class Items(Sequence[ContextItem]):
+    """The messages of a context, made when looked at; it does not change when the path grows."""
+
+    __slots__ = ("_edits", "_length", "_steps", "_trail")
+
+    def __init__(self, trail: Trail, steps: list[int | ContextItem], edits: Mapping[str, ContextEditEntry]) -> None:
+        self._trail = trail
+        self._steps = steps
+        self._edits = edits
+        self._length = len(steps)
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, place: int) -> ContextItem: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[ContextItem]: ...
+
+    def __getitem__(self, place: int | slice) -> ContextItem | list[ContextItem]:
+        if isinstance(place, slice):
+            return [self._make(number) for number in range(*place.indices(self._length))]
+        number = place + self._length if place < 0 else place
+        if not 0 <= number < self._length:
+            raise IndexError(f"the context has {self._length} messages, not one at {place}")
+        return self._make(number)
+
+    def __iter__(self) -> Iterator[ContextItem]:
+        return map(self._make, range(self._length))
+
+    def _make(self, number: int) -> ContextItem:
+        step = self._steps[number]
+        if isinstance(step, ContextItem):
+            return step
+        entry = self._trail.entry(step)
+        message = message_of(entry)
+        if message is None:
+            raise SessionError(f"Entry {entry.id} is a {entry.type} entry without a message.", code="invalid_entry")
+        return ContextItem(entry.id, edited(message, self._edits.get(entry.id)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        return hash((id(self._trail), self._length))
+
+    def __repr__(self) -> str:
+        return f"<Items {self._length}>"
+
+
+def message_of(entry: Entry) -> Message | None:
+    """Return the message an entry is for a model, or None if it is none."""
+    if isinstance(entry, MessageEntry):
+        return entry.message
+    stamp = time_ms(entry.timestamp)
+    if isinstance(entry, CustomMessageEntry):
+        details = {"details": entry.details} if "details" in entry.model_fields_set else {}
+        return CustomMessage(
+            custom_type=entry.custom_type, content=entry.content, display=entry.display, timestamp=stamp, **details
+        )
+    if isinstance(entry, CompactionEntry):
+        return CompactionSummaryMessage(summary=entry.summary, tokens_before=entry.tokens_before, timestamp=stamp)
+    if isinstance(entry, BranchSummaryEntry) and entry.summary:
+        return BranchSummaryMessage(summary=entry.summary, from_id=entry.from_id, timestamp=stamp)
+    return None
+
+
+def edited(message: Message, edit: ContextEditEntry | None) -> Message:
+    """Return a message with the content an edit gives it; summaries cannot be edited."""
+    content = None if edit is None or edit.replacement is None else edit.replacement.get("content")
+    if content is None or message.role not in _EDITABLE:
+        return message
+    if isinstance(content, str) and message.role in ("assistant", "toolResult"):
+        content = [{"type": "text", "text": content}]
+    data: dict[str, Any] = message.to_wire()
+    return tolerant_message({**data, "content": content})

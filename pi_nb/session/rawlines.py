@@ -1,0 +1,58 @@
+"""The lines of a log as bytes: those read from a file stay in one block, those added come after it."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import overload
+
+__all__ = ["RawLines"]
+
+
+class RawLines(Sequence[bytes]):
+    """Lines of JSON, one per entry, without their line breaks.
+
+    Args:
+        block: Contents of a file, of which :meth:`mark` names lines.
+    """
+
+    def __init__(self, block: bytes = b"") -> None:
+        self.block = block
+        self.starts = array("Q")
+        self._added: list[bytes] = []
+
+    def mark(self, start: int) -> None:
+        """Take the line that starts at a byte of the block as the next one; only before the first :meth:`append`."""
+        self.starts.append(start)
+
+    def append(self, line: bytes) -> None:
+        """Take a line as the next one."""
+        self._added.append(line.rstrip(b"\r\n"))
+
+    def __len__(self) -> int:
+        return len(self.starts) + len(self._added)
+
+    @overload
+    def __getitem__(self, place: int) -> bytes: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[bytes]: ...
+
+    def __getitem__(self, place: int | slice) -> bytes | list[bytes]:
+        if isinstance(place, slice):
+            return [self[number] for number in range(*place.indices(len(self)))]
+        number = place + len(self) if place < 0 else place
+        marked = len(self.starts)
+        if number >= marked:
+            return self._added[number - marked]
+        if number < 0:
+            raise IndexError(f"there are {len(self)} lines, not one at {place}")
+        return self._marked(self.starts[number])
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from map(self._marked, self.starts)
+        yield from self._added
+
+    def _marked(self, start: int) -> bytes:
+        end = self.block.find(b"\n", start)
+        return self.block[start:end].rstrip(b"\r") if end >= 0 else self.block[start:].rstrip(b"\0")
