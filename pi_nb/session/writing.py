@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from pi_nb.errors import SessionError
-from pi_nb.messages import Message
+from pi_nb.messages import CustomMessage, Message, to_wire
 from pi_nb.session.entries import (
     ActiveToolsChangeEntry,
     BranchSummaryEntry,
@@ -93,19 +93,19 @@ class SessionWriter:
         """
         if isinstance(message, Mapping):
             message = tolerant_message(message)
-        return self._append(MessageEntry, parent, extra=extra, message=message)
+        return self._append(MessageEntry, parent, {"message": message}, extra=extra)
 
     def append_model_change(self, provider: str, model_id: str, *, parent: Place = LEAF) -> str:
         """Append that this branch speaks to another model from here on. Errors as for :meth:`append_message`."""
-        return self._append(ModelChangeEntry, parent, provider=provider, model_id=model_id)
+        return self._append(ModelChangeEntry, parent, {"provider": provider, "model_id": model_id})
 
     def append_thinking_level_change(self, level: str, *, parent: Place = LEAF) -> str:
         """Append that this branch thinks more or less from here on. Errors as for :meth:`append_message`."""
-        return self._append(ThinkingLevelChangeEntry, parent, thinking_level=level)
+        return self._append(ThinkingLevelChangeEntry, parent, {"thinking_level": level})
 
     def append_active_tools_change(self, names: Sequence[str], *, parent: Place = LEAF) -> str:
         """Append which tools are active from here on. Errors as for :meth:`append_message`."""
-        return self._append(ActiveToolsChangeEntry, parent, active_tool_names=tuple(names))
+        return self._append(ActiveToolsChangeEntry, parent, {"active_tool_names": tuple(names)})
 
     def append_compaction(
         self,
@@ -132,19 +132,15 @@ class SessionWriter:
         Raises:
             SessionError: As for :meth:`append_message`.
         """
-        options = _given(details=details, from_hook=from_hook, usage=usage)
         with self._storage.lock:
             entry_id = self._storage.new_id()
-            kept = entry_id if first_kept_entry_id is None else first_kept_entry_id
-            return self._append(
-                CompactionEntry,
-                parent,
-                entry_id,
-                summary=summary,
-                first_kept_entry_id=kept,
-                tokens_before=tokens_before,
-                **options,
-            )
+            fields = {
+                "summary": summary,
+                "first_kept_entry_id": entry_id if first_kept_entry_id is None else first_kept_entry_id,
+                "tokens_before": tokens_before,
+                **_given(details=details, from_hook=from_hook, usage=usage),
+            }
+            return self._append(CompactionEntry, parent, fields, entry_id=entry_id)
 
     def append_branch_summary(
         self,
@@ -162,11 +158,12 @@ class SessionWriter:
             SessionError: As for :meth:`append_message`.
         """
         options = _given(details=details, from_hook=from_hook, usage=usage)
-        return self._append(BranchSummaryEntry, parent, from_id=from_id or "root", summary=summary, **options)
+        fields = {"from_id": from_id or "root", "summary": summary, **options}
+        return self._append(BranchSummaryEntry, parent, fields)
 
     def append_custom(self, custom_type: str, data: Any = None, *, parent: Place = LEAF) -> str:
         """Append data of an application; a model does not see it. Errors as for :meth:`append_message`."""
-        return self._append(CustomEntry, parent, custom_type=custom_type, **_given(data=data))
+        return self._append(CustomEntry, parent, {"custom_type": custom_type, **_given(data=data)})
 
     def append_custom_message(
         self,
@@ -178,11 +175,9 @@ class SessionWriter:
         parent: Place = LEAF,
     ) -> str:
         """Append a message of an application, which a model sees. Errors as for :meth:`append_message`."""
-        content = content if isinstance(content, str) else tuple(content)
-        options = _given(details=details)
-        return self._append(
-            CustomMessageEntry, parent, custom_type=custom_type, content=content, display=display, **options
-        )
+        said = CustomMessage(custom_type=custom_type, content=content if isinstance(content, str) else tuple(content))
+        fields = {"custom_type": custom_type, "content": said.content, "display": display, **_given(details=details)}
+        return self._append(CustomMessageEntry, parent, fields)
 
     def append_context_edit(
         self, target_id: str, replacement: str | Sequence[Any] | None, *, parent: Place = LEAF
@@ -199,32 +194,33 @@ class SessionWriter:
         """
         if not any(entry.id == target_id for entry in reversed(self.path(parent))):
             raise SessionError(f"Entry {target_id} is not on this branch.", code="not_found", path=self._file_text())
-        content = replacement if replacement is None or isinstance(replacement, str) else tuple(replacement)
+        content = replacement if replacement is None or isinstance(replacement, str) else to_wire(list(replacement))
         edit = None if content is None else {"content": content}
-        return self._append(ContextEditEntry, parent, target_id=target_id, replacement=edit)
+        return self._append(ContextEditEntry, parent, {"target_id": target_id, "replacement": edit})
 
     def append_usage(self, kind: str, provider: str, model: str, usage: Any, *, parent: Place = LEAF) -> str:
         """Append tokens spent on something that is no message. Errors as for :meth:`append_message`."""
         fields = {"kind": kind, "provider": provider, "model": model, "usage": usage}
-        return self._append(UsageEntry, parent, **fields)
+        return self._append(UsageEntry, parent, fields)
 
     def append_label(self, target_id: str, label: str | None, *, parent: Place = LEAF) -> str:
         """Name an entry, or take its name away (None or blank). Errors as for :meth:`append_message`."""
         self.entry(target_id)
         text = one_line(label or "")
-        return self._append(LabelEntry, parent, target_id=target_id, **_given(label=text or None))
+        return self._append(LabelEntry, parent, {"target_id": target_id, **_given(label=text or None)})
 
     def append_session_info(self, name: str | None, *, parent: Place = LEAF) -> str:
         """Name the session, or take its name away (None or blank). Errors as for :meth:`append_message`."""
-        return self._append(SessionInfoEntry, parent, **_given(name=one_line(name or "") or None))
+        return self._append(SessionInfoEntry, parent, _given(name=one_line(name or "") or None))
 
     def _append(
         self,
-        sort: type[Entry],
+        kind: type[Entry],
         parent: Place,
+        fields: dict[str, Any],
+        *,
         entry_id: str | None = None,
         extra: Mapping[str, Any] | None = None,
-        **fields: Any,
     ) -> str:
         storage = self._storage
         with storage.lock:
@@ -232,7 +228,7 @@ class SessionWriter:
             if parent_id is not None and parent_id not in storage.index.positions:
                 raise SessionError(f"There is no entry {parent_id}.", code="not_found", path=self._file_text())
             new_id = entry_id or storage.new_id()
-            storage.append(make_entry(sort, (new_id, parent_id, now_iso()), fields, extra))
+            storage.append(make_entry(kind, (new_id, parent_id, now_iso()), fields, extra))
             self._tell()
         return new_id
 
