@@ -248,20 +248,22 @@ def make_entry(
         extra: Fields of an application, JSON data; they are written beside the entry's own.
     """
     entry_id, parent_id, timestamp = envelope
-    values = {
-        "type": kind.model_fields["type"].default,
-        "id": entry_id,
-        "parent_id": parent_id,
-        "timestamp": timestamp,
-        **fields,
-    }
+    values = {**(_DEFAULTS.get(kind) or _learn(kind)), **fields}
+    values["id"], values["parent_id"], values["timestamp"] = entry_id, parent_id, timestamp
     entry = kind.__new__(kind)
-    given = set(values)
-    for name, field in kind.model_fields.items():
-        if name not in values:
-            values[name] = field.default
-    object.__setattr__(entry, "__dict__", values)
-    object.__setattr__(entry, "__pydantic_fields_set__", given)
-    object.__setattr__(entry, "__pydantic_extra__", dict(extra or {}))
-    object.__setattr__(entry, "__pydantic_private__", None)
+    put = object.__setattr__
+    put(entry, "__dict__", values)
+    put(entry, "__pydantic_fields_set__", {*_ENVELOPE, *fields})
+    put(entry, "__pydantic_extra__", dict(extra or {}))
+    put(entry, "__pydantic_private__", None)
     return entry
+
+
+_ENVELOPE = ("type", "id", "parent_id", "timestamp")
+_DEFAULTS: dict[type[Entry], dict[str, Any]] = {}
+
+
+def _learn(kind: type[Entry]) -> dict[str, Any]:
+    """Remember the fields of a kind with their defaults, in the order they are written."""
+    _DEFAULTS[kind] = {name: field.default for name, field in kind.model_fields.items()}
+    return _DEFAULTS[kind]

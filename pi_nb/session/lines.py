@@ -18,7 +18,7 @@ import orjson
 
 from pi_nb.messages import Value
 
-__all__ = ["BOM", "decode", "encode", "is_blank", "shallow"]
+__all__ = ["BOM", "decode", "encode", "fields_of", "is_blank"]
 
 BOM: Final = b"\xef\xbb\xbf"
 _STRICT: Final = json.JSONDecoder(parse_constant=lambda name: _reject(f"{name} is not JSON"))
@@ -147,11 +147,13 @@ class _Reader:
 def encode(value: Any) -> bytes:
     """Return compact JSON of one value, without a line break, as pi writes it.
 
+    Values such as messages and entries may be in it anywhere; they are written as :meth:`Value.to_wire` says.
+
     Raises:
         ValueError: A number is NaN or infinite, or something is of a type JSON does not have.
     """
     try:
-        data = orjson.dumps(value)
+        data = orjson.dumps(value, default=fields_of)
     except TypeError:  # lone surrogates, deep nesting, integers beyond 64 bits, keys that are not strings
         return "".join(_pieces(value)).encode()
     if b"null" in data:  # orjson writes NaN as null: make sure these are real ones
@@ -159,10 +161,40 @@ def encode(value: Any) -> bytes:
     return data
 
 
+def fields_of(value: Any) -> dict[str, Any]:
+    """Return the fields of a value under their names on the wire, one level deep: those that were read or set.
+
+    Raises:
+        TypeError: It is no value.
+    """
+    if not isinstance(value, Value):
+        raise TypeError(f"a {type(value).__name__} cannot be written as JSON")
+    names = _NAMES.get(type(value)) or _learn(type(value))
+    given, have = value.__pydantic_fields_set__, value.__dict__
+    fields = {wire: have[name] for name, wire, always in names if always or name in given}
+    if value.__pydantic_extra__:
+        fields.update(value.__pydantic_extra__)
+    return fields
+
+
+_NAMES: dict[type[Value], tuple[tuple[str, str, bool], ...]] = {}
+
+
+def _learn(kind: type[Value]) -> tuple[tuple[str, str, bool], ...]:
+    """Remember the names of a class: in Python, on the wire, and whether it is written even if nobody set it."""
+    found = kind.model_fields.items()
+    _NAMES[kind] = tuple((name, field.alias or name, name in ("type", "role")) for name, field in found)
+    return _NAMES[kind]
+
+
+def _opened(item: Any) -> Any:
+    return fields_of(item) if isinstance(item, Value) else item
+
+
 def _refuse_nan(value: Any) -> None:
     stack = [value]
     while stack:
-        item = shallow(stack.pop())
+        item = _opened(stack.pop())
         if isinstance(item, float) and not math.isfinite(item):
             raise ValueError(f"{item} is not JSON")
         if isinstance(item, Mapping):
@@ -175,7 +207,7 @@ def _pieces(value: Any) -> Iterator[str]:
     """Yield the JSON of a value piece by piece, keeping an own stack."""
     stack: list[Any] = [_Raw(""), value]
     while stack:
-        item = shallow(stack.pop())
+        item = _opened(stack.pop())
         if isinstance(item, _Raw):
             yield item.text
         elif isinstance(item, Mapping):
@@ -191,19 +223,6 @@ def _pieces(value: Any) -> Iterator[str]:
             yield "["
         else:
             yield _scalar(item)
-
-
-def shallow(item: Any) -> Any:
-    """Return a value's fields under their wire names, one level deep; anything else as it is."""
-    if not isinstance(item, Value):
-        return item
-    given, names = item.model_fields_set, type(item).model_fields
-    fields = {
-        field.alias or name: getattr(item, name)
-        for name, field in names.items()
-        if name in given or name in ("type", "role")
-    }
-    return {**fields, **(item.model_extra or {})}
 
 
 class _Raw:

@@ -46,13 +46,14 @@ class LogFile:
         self.tail = b""
         self.ends_open = False
         self.identity = (0, 0)
+        self._name = str(path)
         self._fd: int | None = None
         self._unclean = False
 
     def look(self) -> State:
         """Return what has become of the file. Costs one system call, so it is done before every write."""
         try:
-            status = self.path.stat()
+            status = os.stat(self._name)  # noqa: PTH116 - half the time of Path.stat(), at every append
         except FileNotFoundError:
             return State.GONE
         if (status.st_dev, status.st_ino) != self.identity:

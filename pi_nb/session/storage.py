@@ -288,11 +288,8 @@ class IndexedStorage:
         Raises:
             SessionError: ``invalid_entry`` if it holds what JSON cannot.
         """
+        fields = lines.fields_of(entry)
         try:
-            try:
-                fields = entry.to_wire()
-            except RecursionError:  # data nested by the thousand
-                fields = lines.shallow(entry)
             return fields, lines.encode(fields)
         except ValueError as error:
             raise SessionError(f"The {entry.type} entry cannot be written: {error}.", code="invalid_entry") from error
