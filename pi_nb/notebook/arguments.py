@@ -22,7 +22,7 @@ __all__ = ["Argument", "Command", "Option", "near", "split_options"]
 
 def near(word: str, known: Iterable[str], *, label: str = "Did you mean") -> str:
     """Return a sentence that names the known words most like ``word``, or nothing if none is."""
-    found = difflib.get_close_matches(word, list(known), n=3, cutoff=0.5)
+    found = difflib.get_close_matches(word, list(known), n=3, cutoff=0.6)
     return f"{label} {' or '.join(found)}?" if found else ""
 
 
@@ -109,8 +109,10 @@ class Command:
             UserError: The line is not what this magic takes.
         """
         words, text = split_options(line, self.flags) if self.prompt else (_words(line), "")
+        if "--help" in words:
+            return argparse.Namespace(help=True)
         namespace, unknown = self.parser.parse_known_args(words)
-        if unknown and not namespace.help:
+        if unknown:
             raise self._refusal(unknown[0])
         namespace.text = text
         return namespace

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from pi_nb.errors import UserError
 from pi_nb.notebook.arguments import near
 from pi_nb.notebook.references import find_entry, give_label, short
-from pi_nb.notebook.status import brief
-from pi_nb.session.entries import MessageEntry
+from pi_nb.notebook.status import brief, last_message
 
 if TYPE_CHECKING:
     from pi_nb.session.tree import Session
@@ -28,7 +27,7 @@ def label_entry(session: Session, label: str, ref: str | None) -> str:
     Raises:
         UserError: There is no such entry, or nothing to label yet.
     """
-    target = find_entry(session, ref) if ref is not None else _last_message(session)
+    target = find_entry(session, ref) if ref is not None else last_message(session)
     if target is None:
         raise UserError("There is nothing to label before the first prompt.")
     give_label(session, target, label)
@@ -48,8 +47,3 @@ def clear_label(session: Session, label: str) -> str:
     for target in targets:
         session.append_label(target, None)
     return f"{label} names nothing any more."
-
-
-def _last_message(session: Session) -> str | None:
-    """Return the last message of the active path: what a label is meant for even if settings follow it."""
-    return next((entry.id for entry in reversed(session.path()) if isinstance(entry, MessageEntry)), None)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pi_nb.notebook.runtime import Runtime
     from pi_nb.session.tree import Session
 
-__all__ = ["brief", "facts", "leaf_line", "status_html", "status_text", "why_model"]
+__all__ = ["brief", "facts", "last_message", "leaf_line", "status_html", "status_text", "why_model"]
 
 PREVIEW = 70  # characters of an entry
 
@@ -53,15 +53,24 @@ def why_model(runtime: Runtime) -> str:
 def session_line(session: Session) -> str:
     """Return a session in one line."""
     name = f" {session.name!r}" if session.name else ""
-    return f"{session.id[-8:]}{name}, {len(session)} entries, {len(session.branches())} branches"
+    branches = len(session.branches())
+    return f"{session.id[-8:]}{name}, {len(session)} entries, {branches} branch{'' if branches == 1 else 'es'}"
 
 
 def leaf_line(session: Session) -> str:
     """Return where the leaf is, and what stands there."""
-    if session.leaf_id is None:
+    leaf = session.leaf_id
+    if leaf is None:
         return "root, before the first prompt"
-    label = session.labels.get(session.leaf_id)
-    return f"{short(session.leaf_id)}{f' [{label}]' if label else ''} {brief(session, session.leaf_id)}"
+    said = last_message(session) or leaf
+    label = session.labels.get(said)
+    behind = "" if said == leaf else f", after {short(said)}"
+    return f"{short(leaf)}{behind} {f'[{label}] ' if label else ''}{brief(session, said)}"
+
+
+def last_message(session: Session) -> str | None:
+    """Return the last message of the active path; settings and labels may follow it."""
+    return next((entry.id for entry in reversed(session.path()) if isinstance(entry, MessageEntry)), None)
 
 
 def brief(session: Session, entry_id: str | None) -> str:
@@ -69,7 +78,7 @@ def brief(session: Session, entry_id: str | None) -> str:
     entry = session.get(entry_id) if entry_id else None
     if entry is None:
         return ""
-    line = " ".join(str(entry_line(entry)).split())
+    line = " ".join(str(entry_line(entry)).replace("\\n", " ").split())
     return line if len(line) <= PREVIEW else line[: PREVIEW - 1] + "…"
 
 

@@ -52,7 +52,7 @@ HOSTILE = [
     "<!-- --><img src=x onerror=alert(1)>",
     "<![CDATA[<img src=x onerror=alert(1)>]]>",
     "[a](http://b 'c<img src=x onerror=alert(1)>')",
-    "[a]: http://b \"<img src=x onerror=alert(1)>\"\n\n[a]",
+    '[a]: http://b "<img src=x onerror=alert(1)>"\n\n[a]',
 ]
 
 
@@ -97,7 +97,27 @@ def renderers() -> dict[str, object]:
 
 
 RENDERERS = renderers()
-PIECES = [*HOSTILE, "`", "``", "```", "~~~", "\n", "\n\n", "    ", "> ", "- ", "1. ", "\\", "$", "|", "[", "](", "x", "<", "&"]
+PIECES = [
+    *HOSTILE,
+    "`",
+    "``",
+    "```",
+    "~~~",
+    "\n",
+    "\n\n",
+    "    ",
+    "> ",
+    "- ",
+    "1. ",
+    "\\",
+    "$",
+    "|",
+    "[",
+    "](",
+    "x",
+    "<",
+    "&",
+]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -138,10 +158,10 @@ CODE = '```html\n<b onclick="x()">a & b</b>\n```'
         CODE,
         f"text\n{CODE}\nmore",
         CODE.replace("```", "~~~"),
-        "- item\n\n  ```html\n  <b onclick=\"x()\">a & b</b>\n  ```",
+        '- item\n\n  ```html\n  <b onclick="x()">a & b</b>\n  ```',
         '> ```html\n> <b onclick="x()">a & b</b>\n> ```',
         'text\n\n    <b onclick="x()">a & b</b>\n',
-        "```html\n<b onclick=\"x()\">a & b</b>",
+        '```html\n<b onclick="x()">a & b</b>',
     ],
 )
 def test_code_blocks_stay_intact(text: str) -> None:
@@ -153,7 +173,9 @@ def test_code_blocks_stay_intact(text: str) -> None:
 
 def test_ordinary_markdown_is_left_alone() -> None:
     """What has nothing dangerous in it is not touched, but for fences, which are closed."""
-    text = "# A *b* `c` **d**\n\n1. [e](https://f.example/g_(h))\n2. x > y & z\n\n| a | b |\n|---|---|\n| 1 | $2 |\n\n> q"
+    text = (
+        "# A *b* `c` **d**\n\n1. [e](https://f.example/g_(h))\n2. x > y & z\n\n| a | b |\n|---|---|\n| 1 | $2 |\n\n> q"
+    )
     assert to_safe_markdown(text) == text
     assert to_safe_markdown("```py\nx\n") == "```py\nx\n```"
 

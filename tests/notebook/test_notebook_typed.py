@@ -32,10 +32,14 @@ def test_lines_arrive_as_typed(shell: InteractiveShell, text: str) -> None:
     assert shell.transform_cell(f"if 1:\n    %pi {text}\n") == "if 1:\n    " + line(text)
 
 
-@pytest.mark.parametrize("body", [">>> 1 + 1\n2\n", "In [3]: x\n", "  a\n\n\tb ?\n", "%pi x?\n", "'\"\\ {x} $`y`\n", "%%pi\n"])
+@pytest.mark.parametrize(
+    "body", [">>> 1 + 1\n2\n", "In [3]: x\n", "  a\n\n\tb ?\n", "%pi x?\n", "'\"\\ {x} $`y`\n", "%%pi\n"]
+)
 def test_cells_arrive_as_typed(shell: InteractiveShell, body: str) -> None:
     """Pasted interpreter sessions, indentation and magics inside a prompt are text."""
-    assert shell.transform_cell(f"%%pi --append\n{body}") == f"get_ipython().run_cell_magic('pi', '--append', {body!r})\n"
+    assert (
+        shell.transform_cell(f"%%pi --append\n{body}") == f"get_ipython().run_cell_magic('pi', '--append', {body!r})\n"
+    )
 
 
 @pytest.mark.parametrize("source", ["%pi?", "%%pi?", "%pi_tree?", "x = '''\n%pi y?\n'''\n", "%%pip\nx\n", "!ls"])
