@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pi_nb.cli.notebooks import quickstart
+from pi_nb.cli.output import say
 from pi_nb.cli.sessions import open_untouched
 from pi_nb.errors import PiError, UserError
 
@@ -46,8 +47,7 @@ def run(args: argparse.Namespace) -> int:
     source = quickstart()
     folder = _folder(args.dir)
     executed = _free(folder / "quickstart-executed.ipynb")
-    sys.stdout.write(f"Running {source.name} with {args.model} in {folder} …\n")
-    sys.stdout.flush()
+    say(f"Running {source.name} with {args.model} in {folder} …")
     before = set(folder.glob("sessions/**/*.jsonl"))
     try:
         with _environment(_places(folder, args.model)):
@@ -57,9 +57,9 @@ def run(args: argparse.Namespace) -> int:
             shutil.rmtree(folder / _RUNTIME, ignore_errors=True)
     grown = sorted(set(folder.glob("sessions/**/*.jsonl")) - before)
     _show(grown)
-    sys.stdout.write(f"notebook  {executed}\n")
+    say(f"notebook  {executed}")
     for file in grown:
-        sys.stdout.write(f"session   {file}\n")
+        say(f"session   {file}")
     if failure:
         raise UserError(failure, hint=f"The notebook as far as it ran: {executed}")
     return 0
@@ -155,4 +155,4 @@ def _show(files: list[Path]) -> None:
 
     for file in files:
         with contextlib.suppress(PiError), open_untouched(file) as session:
-            sys.stdout.write(f"\n{render_tree(session)}\n\n")
+            say(f"\n{render_tree(session)}\n")

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pi_nb.cli.output import say
 from pi_nb.cli.sessions import open_untouched
 from pi_nb.errors import PiError, SessionError
 from pi_nb.messages import BashExecutionMessage, BranchSummaryMessage, CompactionSummaryMessage, text_of
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     """Write the report to standard output."""
     report, context = report_on(args.file, leaf=args.leaf, repair=args.repair)
     if args.json:
-        sys.stdout.write(json.dumps(asdict(report), indent=2) + "\n")
+        say(json.dumps(asdict(report), indent=2))
     else:
         _tell(args.file, report, context)
     return 0 if report.ok else 1
@@ -198,9 +199,8 @@ def _tell(file: Path, report: Report, context: Context | None) -> None:
     if context is not None:
         lines.extend(("", render_context(context)))
     if lines:
-        sys.stdout.write("\n".join(lines) + "\n")
+        say("\n".join(lines))
     if report.error is not None:
-        sys.stdout.flush()
         sys.stderr.write(f"pi-nb: {visible(report.error['message'])}\n")
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pi_nb.cli.notebooks import quickstart
+from pi_nb.cli.output import say
 from pi_nb.errors import UserError
 
 __all__ = ["add", "place"]
@@ -33,7 +34,6 @@ def run(args: argparse.Namespace) -> int:
         raise UserError("JupyterLab is not installed.", hint="Install it: pip install 'pi-nb[lab]'")
     notebook = place(quickstart(), args.dir)
     command = [sys.executable, "-m", "jupyterlab", notebook.name, *args.options]
-    sys.stdout.flush()
     if os.name != "nt":  # there, exec returns to the shell while the program goes on
         os.chdir(notebook.parent)
         os.execv(command[0], command)  # noqa: S606
@@ -50,7 +50,7 @@ def place(source: Path, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     if not target.exists():
         shutil.copyfile(source, target)
-        sys.stdout.write(f"New: {target}\n")
+        say(f"New: {target}")
     elif target.read_bytes() != source.read_bytes():
-        sys.stdout.write(f"Your {target} is left as it is; delete it to begin anew.\n")
+        say(f"Your {target} is left as it is; delete it to begin anew.")
     return target.resolve()

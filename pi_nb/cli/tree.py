@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
+from pi_nb.cli.output import say
 from pi_nb.cli.sessions import open_untouched
 
 __all__ = ["add"]
@@ -40,5 +40,5 @@ def run(args: argparse.Namespace) -> int:
     width = args.width or shutil.get_terminal_size((_WIDTH, 24)).columns
     with open_untouched(args.file) as session:
         shown = render_log if args.log else render_tree
-        sys.stdout.write(shown(session, width=width, ascii=args.ascii) + "\n")
+        say(shown(session, width=width, ascii=args.ascii))
     return 0
