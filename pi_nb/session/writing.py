@@ -294,6 +294,8 @@ class SessionWriter:
 
     def _tell(self) -> None:
         """Tell the listeners of everything they have not heard of; an append of theirs waits for its turn."""
+        if not self._listeners:
+            self._told = len(self._storage)
         if self._telling:
             return
         self._telling = True
@@ -305,8 +307,6 @@ class SessionWriter:
             self._telling = False
 
     def _tell_of(self, position: int) -> None:
-        if not self._listeners:
-            return
         entry = self._storage.at(position)
         for listener in tuple(self._listeners):
             try:
