@@ -17,7 +17,7 @@ from pi_nb.errors import SessionError
 from pi_nb.session import lines
 from pi_nb.session.entries import Entry, Header, MessageEntry, parse_entry
 from pi_nb.session.ids import new_entry_id
-from pi_nb.session.index import Index
+from pi_nb.session.index import Index, envelope_fault
 
 __all__ = ["Entries", "IndexedStorage", "SessionStorage", "Trail"]
 
@@ -286,9 +286,12 @@ class IndexedStorage:
         """Return an entry's fields and its line, without the line break.
 
         Raises:
-            SessionError: ``invalid_entry`` if it holds what JSON cannot.
+            SessionError: ``invalid_entry`` if it holds what JSON cannot, or could not be read back.
         """
         fields = lines.fields_of(entry)
+        fault = envelope_fault(fields)
+        if fault:
+            raise SessionError(f"The {entry.type} entry cannot be written: it {fault}.", code="invalid_entry")
         try:
             return fields, lines.encode(fields)
         except ValueError as error:
