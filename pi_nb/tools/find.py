@@ -75,9 +75,8 @@ def _search(pattern: PathPattern, place: Path, base: str | Path, limit: int, ctx
 def _report(paths: list[str], limit: int, walk: Walk) -> ToolResult:
     short = shorten("\n".join(paths[:limit]))
     details: dict[str, Any] = {}
-    notes = walk.notes()
-    if not paths:
-        notes = ["Nothing found.", *notes]
+    notes = [] if paths else ["Nothing found.", *walk.skipped_note()]
+    notes += walk.unreadable_note()
     if len(paths) > limit:
         details["resultLimitReached"] = limit
         notes.append(f"The first {limit}; there are more. Set limit, or narrow the pattern or path.")

@@ -231,4 +231,6 @@ def _remarks(counts: dict[str, Any], request: dict[str, Any]) -> Iterator[str]:
         yield "Not searched: what is there is not text."
     if counts.get("unreadable"):
         yield f"Not readable: {counts['unreadable']} files."
-    yield from counts.get("notes", ())
+    yield from counts.get("folders", ())
+    if not counts.get("matches"):
+        yield from counts.get("skipped", ())

@@ -123,18 +123,18 @@ def _text(file: IO[bytes], name: str, offset: int, limit: int, signal: AbortSign
     if offset == 1:
         lines.taken[0] = lines.taken[0].removeprefix(b"\xef\xbb\xbf")
     following, more = _count(file, signal)
-    last = offset + len(lines.taken) - 1
-    notes = _notes(lines, offset, f"{'more than ' if more else ''}{last + following}")
-    if following:
-        notes = [*notes, f"Go on with offset={last + 1}."]
-    short = following > 0 and len(lines.taken) < limit
-    return ToolResult(noted(lines.text, notes), _details(lines, last + following) if short else None)
+    total = offset + len(lines.taken) - 1 + following
+    notes = _notes(lines, offset, f"{'more than ' if more else ''}{total}")
+    short = following > 0 and (len(lines.taken) < limit or len(lines.taken) == MAX_LINES)
+    return ToolResult(noted(lines.text, notes), _details(lines, total) if short else None)
 
 
 def _notes(lines: _Lines, offset: int, total: str) -> list[str]:
     last = offset + len(lines.taken) - 1
     notes = []
-    if offset > 1 or total != str(last):
+    if total != str(last):
+        notes.append(f"Lines {offset} to {last} of {total}; go on with offset={last + 1}.")
+    elif offset > 1:
         notes.append(f"Lines {offset} to {last} of {total}.")
     if lines.cut_line:
         notes.append(f"Line {offset} is longer than {size_of(MAX_BYTES)}; this is its beginning.")

@@ -70,11 +70,12 @@ class Walk:
                 continue
             yield Found(prefix + entry.name, is_folder, entry.is_file(follow_symlinks=False))
 
-    def notes(self) -> list[str]:
-        """Return what to say about what was left out."""
-        notes = []
-        if self.skipped:
-            notes.append(f"Not searched: {', '.join(sorted(self.skipped))}.")
-        if self.unreadable:
-            notes.append(f"Not readable: {self.unreadable} folder{'' if self.unreadable == 1 else 's'}.")
-        return notes
+    def skipped_note(self) -> list[str]:
+        """Return what to say about folders that were left out, which matters when nothing was found."""
+        return [f"Not searched: {', '.join(sorted(self.skipped))}."] if self.skipped else []
+
+    def unreadable_note(self) -> list[str]:
+        """Return what to say about folders that could not be listed."""
+        return (
+            [f"Not readable: {self.unreadable} folder{'' if self.unreadable == 1 else 's'}."] if self.unreadable else []
+        )
