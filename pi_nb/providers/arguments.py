@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from pi_nb.providers.surrogates import well_formed, well_formed_value
+
 __all__ = ["Arguments", "parse_arguments"]
 
 
@@ -39,7 +41,8 @@ def parse_arguments(text: str) -> Arguments:
 
 
 def _loads(text: str) -> Any:
-    return json.loads(text, parse_constant=str)  # NaN and Infinity are not JSON; no storage could write them
+    value = json.loads(text, parse_constant=str)  # NaN and Infinity are not JSON; no storage could write them
+    return well_formed_value(value) if "\\u" in text else value
 
 
 def _of_value(value: Any) -> Arguments | None:
@@ -166,7 +169,7 @@ _PLAIN = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", '"': '"', "\\":
 
 
 def _unescape(body: str) -> str:
-    return _ESCAPE.sub(_escape, body) if "\\" in body else body
+    return well_formed(_ESCAPE.sub(_escape, body)) if "\\" in body else body
 
 
 def _escape(match: re.Match[str]) -> str:

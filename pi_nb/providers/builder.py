@@ -6,7 +6,6 @@ joined once is not joined again.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -24,19 +23,12 @@ from pi_nb.messages import (
 from pi_nb.models import Model
 from pi_nb.providers.arguments import Arguments, parse_arguments
 from pi_nb.providers.base import BlockDelta, BlockEnd, BlockStart, StreamDone, StreamError, StreamStart
+from pi_nb.providers.surrogates import well_formed
 
-__all__ = ["MessageBuilder", "well_formed"]
+__all__ = ["MessageBuilder"]
 
 BuiltBlock: TypeAlias = TextContent | ThinkingContent | ToolCall | UnknownContent
 UNKNOWN = "unknown"
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def well_formed(text: str) -> str:
-    """Return ``text`` with surrogate pairs joined and single surrogates replaced; it can then be encoded."""
-    if _SURROGATE.search(text) is None:
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 class MessageBuilder:

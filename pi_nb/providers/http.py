@@ -18,12 +18,13 @@ import httpx
 from pi_nb.errors import ProviderError
 from pi_nb.models import Model
 from pi_nb.providers.base import Request, StreamEvent, StreamResponse
-from pi_nb.providers.builder import MessageBuilder, well_formed
+from pi_nb.providers.builder import MessageBuilder
 from pi_nb.providers.catalogue import near
 from pi_nb.providers.client import Clients, Timeouts, refusal, slow, sse_events, translated
 from pi_nb.providers.failures import failure
 from pi_nb.providers.keys import Key
 from pi_nb.providers.sse import ServerSentEvent
+from pi_nb.providers.surrogates import well_formed
 
 __all__ = ["HttpProvider", "Reader", "Timeouts", "event_json"]
 

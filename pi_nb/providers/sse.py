@@ -40,7 +40,9 @@ class SseDecoder:
 
     def decode(self, chunk: bytes) -> list[ServerSentEvent]:
         """Return the events that ``chunk`` completes."""
-        if self._after_cr and chunk:
+        if not chunk:
+            return []
+        if self._after_cr:
             # a CR ends its line at once, without waiting for what may be its LF in the next piece
             self._after_cr = False
             chunk = chunk.removeprefix(b"\n")

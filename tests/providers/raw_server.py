@@ -9,7 +9,7 @@ import struct
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,7 +78,8 @@ class RawServer:
         self._server.server_close()
         with self._lock:
             for sock in self._sockets:
-                with_suppressed(sock.shutdown, socket.SHUT_RDWR)
+                with suppress(OSError):
+                    sock.shutdown(socket.SHUT_RDWR)
 
     # ------------------------------------------------------------ one connection
 
@@ -98,9 +99,6 @@ class RawServer:
         finally:
             with self._lock:
                 self._sockets.discard(handler.connection)
-            if not self.received or handler.rfile.closed:
-                return
-            self.client_left.set()
 
     def _answer(self, sock: socket.socket, answer: Answer) -> bool:
         """Send one answer; False if the connection is over."""
@@ -124,13 +122,6 @@ class RawServer:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             sock.close()
         return False
-
-
-def with_suppressed(call: Any, *args: Any) -> None:
-    try:
-        call(*args)
-    except OSError:
-        pass
 
 
 def _read_request(stream: Any) -> Received | None:
