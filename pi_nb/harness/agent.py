@@ -14,43 +14,28 @@ beside a run at the leaf.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from pi_nb.errors import HarnessError, SessionError
-from pi_nb.harness.activities import Activities
-from pi_nb.harness.compaction import CompactionResult, CompactionSettings
-from pi_nb.harness.compactor import Compactor
-from pi_nb.harness.configuration import Configuration, check_level, check_tool_names
-from pi_nb.harness.events import (
-    Abort,
-    HarnessEvent,
-    ModelUpdate,
-    ResourcesUpdate,
-    ThinkingLevelUpdate,
-    ToolsUpdate,
-)
-from pi_nb.harness.hooks import Handler, Hooks
-from pi_nb.harness.listeners import Listener, Listeners
+from pi_nb.errors import HarnessError
+from pi_nb.harness.base import HarnessBase
+from pi_nb.harness.compaction import CompactionResult
+from pi_nb.harness.events import Abort, HarnessEvent
+from pi_nb.harness.listeners import Listener
 from pi_nb.harness.navigation import NavigateResult, Navigator, plan_move
-from pi_nb.harness.pending import PendingEntries
-from pi_nb.harness.queues import MessageQueue, QueueMode, Queues
-from pi_nb.harness.resources import Resources
-from pi_nb.harness.retry import RetryPolicy
-from pi_nb.harness.run import Activity, Cursor, Phase, Settings
-from pi_nb.harness.runner import Brief, Runner
-from pi_nb.harness.tools import Tool
+from pi_nb.harness.queues import MessageQueue
+from pi_nb.harness.run import Activity, Cursor, Settings
+from pi_nb.harness.runner import Brief
 from pi_nb.messages import AssistantMessage, ImageContent, Message, TextContent, UserMessage, now_ms
 from pi_nb.models import Model
-from pi_nb.providers.registry import Registry, default_registry
 from pi_nb.session.entries import LeafEntry
-from pi_nb.session.tree import LEAF, Session
+from pi_nb.session.tree import LEAF
 
 __all__ = ["AbortResult", "AgentHarness"]
 
 T = TypeVar("T")
-Prompt = str | Sequence[TextContent | ImageContent]
+Prompt: TypeAlias = str | Sequence[TextContent | ImageContent]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +46,7 @@ class AbortResult:
     cleared_follow_up: tuple[Message, ...]
 
 
-class AgentHarness:
+class AgentHarness(HarnessBase):
     """Runs an agent over one session.
 
     Model, thinking level and active tools come from the session's branch; the arguments here count where the branch
@@ -86,103 +71,6 @@ class AgentHarness:
         HarnessError: ``invalid_argument``: a tool name comes twice or is unknown, or there is no such thinking level.
         UserError, ProviderError: There is no such model.
     """
-
-    def __init__(
-        self,
-        session: Session,
-        *,
-        model: str | Model | None = None,
-        registry: Registry | None = None,
-        tools: Sequence[Tool] = (),
-        system_prompt: str = "",
-        thinking_level: str | None = None,
-        active_tools: Sequence[str] | None = None,
-        max_turns: int = 50,
-        retry: RetryPolicy | None = None,
-        compaction: CompactionSettings | None = None,
-        steering_mode: QueueMode = "one-at-a-time",
-        follow_up_mode: QueueMode = "one-at-a-time",
-        resources: Resources | None = None,
-    ) -> None:
-        self.session = session
-        self.system_prompt = system_prompt
-        self.max_turns = max_turns
-        self.retry = retry or RetryPolicy()
-        self.notices: list[str] = []
-        self._config = Configuration(
-            registry or default_registry(),
-            model=model,
-            thinking_level=thinking_level or "off",
-            tools=tools,
-            active=active_tools,
-            notices=self.notices,
-        )
-        self._hooks = Hooks()
-        self._listeners = Listeners()
-        self._queues = Queues(steering_mode=steering_mode, follow_up_mode=follow_up_mode)
-        self._resources = resources or Resources()
-        self._activities = Activities()
-        self._pending = PendingEntries()
-        self._compactor = Compactor(session, compaction or CompactionSettings(), self._hooks, self.retry, self.notices)
-        self._runner = Runner(
-            session,
-            self._config,
-            self._hooks,
-            self._queues,
-            self._listeners,
-            self._activities,
-            self._compactor,
-            self._pending,
-        )
-        self._background: set[asyncio.Task[None]] = set()
-        self._seen = len(session)
-        for _ in self._config.restore_at(session, session.leaf_id):
-            continue
-
-    def __repr__(self) -> str:
-        return f"<AgentHarness {self.phase} model={self.model} session={self.session.id[:8]}>"
-
-    # ------------------------------------------------------------ state
-
-    @property
-    def phase(self) -> Phase:
-        """What the harness is doing: ``idle``, ``turn``, ``retry``, ``compaction`` or ``branch_summary``."""
-        return self._activities.phase
-
-    @property
-    def is_idle(self) -> bool:
-        """True if a prompt would be taken."""
-        return self.phase == "idle"
-
-    @property
-    def model(self) -> Model | None:
-        """The model that answers next."""
-        return self._config.model
-
-    @property
-    def thinking_level(self) -> str:
-        """How much it thinks."""
-        return self._config.thinking_level
-
-    @property
-    def tools(self) -> tuple[Tool, ...]:
-        """All tools, active or not."""
-        return tuple(self._config.tools.values())
-
-    @property
-    def active_tool_names(self) -> tuple[str, ...]:
-        """Names of the tools the model may call."""
-        return self._config.active
-
-    @property
-    def resources(self) -> Resources:
-        """Skills and prompt templates."""
-        return self._resources
-
-    @property
-    def queues(self) -> Queues:
-        """What waits to be said; the modes of ``steer`` and ``follow_up`` may be set."""
-        return self._queues
 
     # ------------------------------------------------------------ prompts
 
@@ -214,8 +102,8 @@ class AgentHarness:
         message = _user_message(content, images)
         if at is LEAF:
             self._activities.check("The prompt")
-            await self._follow_the_leaf()
-            work = self._runner.at_leaf(message, self._brief(extra))
+            news = self._follow_the_leaf()
+            work = self._runner.at_leaf(message, self._brief(extra), news)
         else:
             self._activities.check("The prompt", beside=True)
             if at is not None and self.session.get(at) is None:
@@ -360,7 +248,8 @@ class AgentHarness:
     async def _navigate(self, move: Coroutine[Any, Any, NavigateResult]) -> NavigateResult:
         result = await move
         if not result.cancelled:
-            await self._restore()
+            for event in self._config.restore_at(self.session, self.session.leaf_id):
+                await self._tell(event)
         return result
 
     async def compact(self, instructions: str | None = None) -> CompactionResult:
@@ -390,111 +279,11 @@ class AgentHarness:
             self._runner.settle()
             self._seen = len(self.session)
 
-    async def _follow_the_leaf(self) -> None:
-        """Become what the branch says if somebody else has moved the leaf."""
-        if any(isinstance(entry, LeafEntry) for entry in self.session.entries(self._seen)):
-            await self._restore()
+    def _follow_the_leaf(self) -> Sequence[HarnessEvent]:
+        """Become what the branch says if somebody else has moved the leaf; return what there is to tell of it."""
+        moved = any(isinstance(entry, LeafEntry) for entry in self.session.entries(self._seen))
         self._seen = len(self.session)
-
-    async def _restore(self) -> None:
-        for event in self._config.restore_at(self.session, self.session.leaf_id):
-            await self._tell(event)
-
-    # ------------------------------------------------------------ configuration
-
-    async def set_model(self, model: str | Model) -> None:
-        """Speak to another model from the next answer on.
-
-        Raises:
-            UserError, ProviderError: There is no such model.
-            HarnessError: ``session``: it could not be written; ``hook``.
-        """
-        found = self._config.find_model(model)
-        previous = self._config.model
-        self._write(self.session.append_model_change, found.provider, found.id)
-        self._config.model = found
-        await self._tell(ModelUpdate(found, previous, source="set"))
-
-    async def set_thinking_level(self, level: str) -> None:
-        """Let the model think more or less from the next answer on.
-
-        Raises:
-            HarnessError: ``invalid_argument``: there is no such level; ``session``; ``hook``.
-        """
-        previous = self._config.thinking_level
-        self._write(self.session.append_thinking_level_change, check_level(level))
-        self._config.thinking_level = level
-        await self._tell(ThinkingLevelUpdate(level, previous))
-
-    async def set_active_tools(self, names: Sequence[str]) -> None:
-        """Let the model call these tools from the next answer on.
-
-        Raises:
-            HarnessError: ``invalid_argument``: a name is unknown or comes twice; ``session``; ``hook``.
-        """
-        check_tool_names(names, tuple(self._config.tools))
-        await self.set_tools(self.tools, names)
-
-    async def set_tools(self, tools: Sequence[Tool], active: Sequence[str] | None = None) -> None:
-        """Use other tools from the next answer on.
-
-        Args:
-            tools: All tools.
-            active: Names of those the model may call; None for those that are active now.
-
-        Raises:
-            HarnessError: ``invalid_argument``: a name is unknown or comes twice; ``session``; ``hook``.
-        """
-        previous, previous_active = tuple(self._config.tools), self._config.active
-        names = previous_active if active is None else tuple(active)
-        known = [tool.name for tool in tools]
-        check_tool_names(known, known, "tool")
-        check_tool_names(names, known)
-        self._write(self.session.append_active_tools_change, list(names))
-        self._config.replace_tools(tools, names)
-        await self._tell(ToolsUpdate(tuple(known), previous, names, previous_active, source="set"))
-
-    async def set_resources(self, resources: Resources) -> None:
-        """Use other skills and prompt templates."""
-        previous, self._resources = self._resources, resources
-        await self._tell(ResourcesUpdate(resources, previous))
-
-    async def append_message(self, message: Message) -> None:
-        """Add a message to the conversation: at once when idle, else when the current turn ends.
-
-        Raises:
-            HarnessError: ``session``: it could not be written.
-        """
-        self._write(self.session.append_message, message)
-
-    def _write(self, append: Callable[..., str], *args: Any) -> None:
-        if not self.is_idle:
-            self._pending.put(append, *args)
-            return
-        try:
-            append(*args)
-        except SessionError as error:
-            raise HarnessError(str(error), code="session", hint=error.hint) from error
-
-    # ------------------------------------------------------------ subscribers and hooks
-
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Hear the events of :mod:`pi_nb.harness.events`; return how to stop that.
-
-        Listeners may be asynchronous; the harness waits for each. One that raises fails the run.
-        """
-        return self._listeners.add(listener)
-
-    def on(self, hook: str, handler: Handler) -> Callable[[], None]:
-        """Add a handler to a hook of :mod:`pi_nb.harness.hooks`; return how to take it back.
-
-        Raises:
-            UserError: There is no hook of that name.
-        """
-        return self._hooks.add(hook, handler)
-
-    async def _tell(self, event: HarnessEvent) -> None:
-        await self._listeners.emit(event)
+        return tuple(self._config.restore_at(self.session, self.session.leaf_id)) if moved else ()
 
 
 def _user_message(content: Prompt, images: Sequence[ImageContent]) -> UserMessage:

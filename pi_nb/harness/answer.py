@@ -29,7 +29,7 @@ async def get_answer(run: Run) -> AssistantMessage:
     Failures are answers too: stop reason ``error`` with an error message, or ``aborted`` with what had arrived. When
     the run was aborted before, nobody is asked.
     """
-    settings = run.settings()
+    settings = run.current
     run.turns += 1
     if run.signal.aborted:
         message = failure_message(settings.model, ABORTED, aborted=True)
@@ -119,10 +119,17 @@ class _Answer:
         elif isinstance(event, StreamError):
             self.message, self.error = event.message, event.error
         elif isinstance(event, StreamResponse):
-            await self.run.tell(AfterProviderResponse(event.status, dict(event.headers)))
+            await self._tell_of_response(event)
         elif not isinstance(event, StreamStart):
             await self._show(event)
         return isinstance(event, StreamDone | StreamError)
+
+    async def _tell_of_response(self, event: StreamResponse) -> None:
+        """Tell of the response; a subscriber that raises here makes the request fail, as in pi."""
+        try:
+            await self.run.tell(AfterProviderResponse(event.status, dict(event.headers)))
+        except HarnessError as error:
+            raise ProviderError(str(error)) from error
 
     async def _show(self, event: StreamEvent) -> None:
         if not self.shown:

@@ -112,7 +112,7 @@ def _to_number(value: Any) -> int | float | None:
     if not isinstance(value, str):
         return None
     try:
-        number = float(value)
+        number = float(value.strip() or 0)
     except ValueError:
         return None
     if not math.isfinite(number) or "_" in value:
@@ -140,16 +140,23 @@ def _hashable(value: Any) -> bool:
     return isinstance(value, str | int | float)
 
 
-def _to_container(kind: type) -> Callable[[Any], Any]:
-    def convert(value: Any) -> Any:
-        """Return what a string of JSON holds; some models quote whole arrays and objects."""
-        try:
-            parsed = json.loads(value) if isinstance(value, str) else None
-        except ValueError:
-            return None
-        return parsed if isinstance(parsed, kind) else None
+def _unquoted(value: Any, kind: type) -> Any:
+    """Return what a string of JSON holds; some models quote whole arrays and objects."""
+    try:
+        parsed = json.loads(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return parsed if isinstance(parsed, kind) else None
 
-    return convert
+
+def _to_object(value: Any) -> Any:
+    return _unquoted(value, dict)
+
+
+def _to_array(value: Any) -> Any:
+    """Return the array in a string, or one item as an array."""
+    unquoted = _unquoted(value, list)
+    return [value] if unquoted is None and value is not None else unquoted
 
 
 _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
@@ -157,8 +164,8 @@ _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
     "integer": _to_integer,
     "string": _to_string,
     "boolean": _to_boolean,
-    "array": _to_container(list),
-    "object": _to_container(dict),
+    "array": _to_array,
+    "object": _to_object,
 }
 
 # ---------------------------------------------------------------- checks

@@ -125,7 +125,8 @@ async def summarise_branch(
         ProviderError: The model failed, or its summary was cut off or empty.
         Aborted: The signal was given.
     """
-    part = select_messages(entries, max(summariser.model.context_window - _RESERVE, 1))
+    window = summariser.model.context_window
+    part = select_messages(entries, window - min(_RESERVE, window // 4))
     if not part.messages:
         return BranchSummary(_NOTHING, {"readFiles": [], "modifiedFiles": []})
     task = instructions if replace and instructions else with_focus(BRANCH_INSTRUCTIONS, instructions)

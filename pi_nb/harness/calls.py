@@ -253,6 +253,7 @@ class _Updates:
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[ToolResult] = deque()
         self._task: asyncio.Task[None] | None = None
+        self._failure: HarnessError | None = None
         self._closed = False
 
     def __call__(self, partial: Any) -> None:
@@ -278,7 +279,10 @@ class _Updates:
         call = self._call
         while self._waiting:
             partial = self._waiting.popleft()
-            await self._run.tell(ToolExecutionUpdate(call.id, call.name, call.arguments, partial))
+            try:
+                await self._run.tell(ToolExecutionUpdate(call.id, call.name, call.arguments, partial))
+            except HarnessError as error:
+                self._failure = self._failure or error
         self._task = None
 
     async def finish(self) -> None:
@@ -290,6 +294,8 @@ class _Updates:
         self._closed = True
         if self._task is not None:
             await self._task
+        if self._failure is not None:
+            raise self._failure
 
 
 def _message(outcome: _Done) -> ToolResultMessage:

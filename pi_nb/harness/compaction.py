@@ -7,7 +7,7 @@ Nothing here writes to a session.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pi_nb.harness.conversation import FileLists, conversation_text
@@ -53,10 +53,16 @@ class CompactionSettings:
     reserve_tokens: int = 16_384
     keep_recent_tokens: int = 20_000
 
+    def within(self, context_window: int) -> CompactionSettings:
+        """Return settings that suit a model's window: in a small one less is reserved and less is kept."""
+        reserve = min(self.reserve_tokens, context_window // 4)
+        keep = min(self.keep_recent_tokens, context_window // 3)
+        return replace(self, reserve_tokens=reserve, keep_recent_tokens=keep)
+
 
 def should_compact(context_tokens: int, context_window: int, settings: CompactionSettings) -> bool:
     """Return whether a context of this size should be compacted before it grows further."""
-    return settings.auto and 0 < context_window - settings.reserve_tokens < context_tokens
+    return settings.auto and context_tokens > context_window - settings.within(context_window).reserve_tokens
 
 
 @dataclass(frozen=True, slots=True)

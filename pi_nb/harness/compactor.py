@@ -72,7 +72,8 @@ class Compactor:
         self, cursor: Cursor, settings: Settings, signal: AbortSignal, instructions: str | None
     ) -> tuple[CompactionResult, bool]:
         path = self.session.path(cursor.id)
-        preparation = prepare_compaction(path, self.session.context(cursor.id), self.settings)
+        fitting = self.settings.within(settings.model.context_window)
+        preparation = prepare_compaction(path, self.session.context(cursor.id), fitting)
         if preparation is None:
             raise CompactionError("There is nothing to compact.")
         decision = await interruptible(
@@ -110,7 +111,7 @@ class Compactor:
 
     async def after_turn(self, run: Run) -> None:
         """Compact if the context nears the window; a failure is a notice, the conversation can go on."""
-        if run.signal.aborted or not self.settings.auto:
+        if run.signal.aborted or run.cannot_compact or not self.settings.auto:
             return
         size = estimate_context(self.session.context(run.cursor.id), self.session.path(run.cursor.id)).tokens
         if should_compact(size, run.settings().model.context_window, self.settings):
@@ -122,6 +123,7 @@ class Compactor:
         try:
             await self.compact(run.cursor, run.settings(), run.signal, run.tell)
         except CompactionError as error:
+            run.cannot_compact = True
             self.notices.append(str(error))
             return False
         finally:

@@ -25,9 +25,9 @@ from pi_nb.harness.events import (
 from pi_nb.harness.listeners import broken
 from pi_nb.harness.queues import MessageQueue
 from pi_nb.harness.run import Run, failure_message
-from pi_nb.messages import AssistantMessage, Message
+from pi_nb.messages import AssistantMessage, Message, TextContent
 
-__all__ = ["drain", "run_agent"]
+__all__ = ["drain", "run_agent", "tell_anyway"]
 
 
 async def run_agent(run: Run, prompts: Sequence[Message]) -> AssistantMessage:
@@ -43,7 +43,7 @@ async def run_agent(run: Run, prompts: Sequence[Message]) -> AssistantMessage:
         await _turns(run, prompts)
     except SessionError as error:
         run.leave(run)
-        await _tell_anyway(run, AgentEnd(tuple(run.messages)), Settled(len(run.queues.next_turn)))
+        await tell_anyway(run, AgentEnd(tuple(run.messages)), Settled(len(run.queues.next_turn)))
         raise HarnessError(str(error), code="session", hint=error.hint) from error
     except Exception as error:
         return await _fail(run, error)
@@ -93,12 +93,11 @@ async def _turn(run: Run, waiting: Sequence[Message]) -> bool | None:
     """Go through one turn that was begun; return whether the model has to see results, or None if the run is over."""
     for message in waiting:
         await run.say(message)
-    tools = run.settings().tools
     answer = await get_answer(run)
     if answer.stop_reason in {"error", "aborted"}:
         await run.end_turn(answer)
         return None
-    results, again = await run_calls(run, answer, tools) if answer.tool_calls else ((), False)
+    results, again = await run_calls(run, answer, run.current.tools) if answer.tool_calls else ((), False)
     await run.end_turn(answer, results)
     await run.after_turn(run)
     return again
@@ -115,18 +114,19 @@ async def _fail(run: Run, error: Exception) -> AssistantMessage:
     """End a run that a subscriber, a hook or an error of ours broke, with a message that says so."""
     failure = broken(error)
     text = str(failure) if isinstance(error, HarnessError) else f"{type(error).__name__}: {error}"
-    message = failure_message(run.settings().model, text, aborted=run.signal.aborted)
-    await _tell_anyway(run, MessageStart(message))
+    blank = (TextContent(text=""),)  # what pi writes here
+    message = failure_message(run.current.model, text, aborted=run.signal.aborted, content=blank)
+    await tell_anyway(run, MessageStart(message))
     entry_id = run.keep(message)
-    await _tell_anyway(run, MessageEnd(message, entry_id), TurnEnd(message, ()))
+    await tell_anyway(run, MessageEnd(message, entry_id), TurnEnd(message, ()))
     saved = run.flush(run)
-    await _tell_anyway(run, SavePoint(saved))
+    await tell_anyway(run, SavePoint(saved))
     run.leave(run)
-    await _tell_anyway(run, AgentEnd((message,)), Settled(len(run.queues.next_turn)))
+    await tell_anyway(run, AgentEnd((message,)), Settled(len(run.queues.next_turn)))
     return message
 
 
-async def _tell_anyway(run: Run, *events: HarnessEvent) -> None:
+async def tell_anyway(run: Run, *events: HarnessEvent) -> None:
     """Tell subscribers of a failing run; one that raises again is not listened to."""
     for event in events:
         try:

@@ -113,13 +113,15 @@ class Run(Activity):
         session: Where its messages are kept.
         cursor: Its place in the tree.
         tell: Tells subscribers of an event.
-        settings: Returns what the next turn works with.
+        settings: Returns what a turn that begins now would work with.
+        current: What the present turn works with.
         flush: Writes the configuration that waits; True if there was some.
         leave: Makes the harness idle; called when the run is over, before subscribers hear of it.
         make_room: Compacts after an overflow; True if there is room now.
         after_turn: Called when a turn is on disk.
         messages: What the run has added so far.
         turns: How many turns it has begun.
+        cannot_compact: True once a compaction has failed; then none is tried again in this run.
         prompt: The message that began it.
         extra: Fields of an application to write beside that message.
     """
@@ -128,6 +130,7 @@ class Run(Activity):
     cursor: Cursor
     tell: Callable[[HarnessEvent], Awaitable[None]]
     settings: Callable[[], Settings]
+    current: Settings
     hooks: Hooks
     queues: Queues
     retry: RetryPolicy
@@ -140,6 +143,7 @@ class Run(Activity):
     system_prompt: str | None = None
     messages: list[Message] = field(default_factory=list)
     turns: int = 0
+    cannot_compact: bool = False
     prompt: Message | None = None
     extra: Mapping[str, Any] | None = None
 
@@ -160,7 +164,7 @@ class Run(Activity):
         await self.tell(MessageEnd(message, self.keep(message)))
 
     async def end_turn(self, message: AssistantMessage, results: Sequence[ToolResultMessage] = ()) -> None:
-        """End a turn: subscribers first, then the configuration goes to disk, whatever they did."""
+        """End a turn: subscribers first, then the configuration goes to disk, whatever they did, and takes effect."""
         failure: HarnessError | None = None
         try:
             await self.tell(TurnEnd(message, tuple(results)))
@@ -170,16 +174,19 @@ class Run(Activity):
         if failure is not None:
             raise failure
         await self.tell(SavePoint(had_pending))
+        self.current = self.settings()
 
     def answer(self) -> AssistantMessage | None:
         """Return the last answer of the run."""
         return next((m for m in reversed(self.messages) if isinstance(m, AssistantMessage)), None)
 
 
-def failure_message(model: Model, error: str, *, aborted: bool = False) -> AssistantMessage:
+def failure_message(
+    model: Model, error: str, *, aborted: bool = False, content: tuple[TextContent, ...] = ()
+) -> AssistantMessage:
     """Return the answer that stands for one that could not be had."""
     return AssistantMessage(
-        content=() if aborted else (TextContent(text=""),),
+        content=content,
         api=model.api,
         provider=model.provider,
         model=model.id,

@@ -13,7 +13,7 @@ from pi_nb.harness.configuration import Configuration
 from pi_nb.harness.events import HarnessEvent
 from pi_nb.harness.hooks import BeforeAgentStart, Hooks
 from pi_nb.harness.listeners import Listener, Listeners
-from pi_nb.harness.loop import drain, run_agent
+from pi_nb.harness.loop import drain, run_agent, tell_anyway
 from pi_nb.harness.pending import PendingEntries
 from pi_nb.harness.queues import Queues
 from pi_nb.harness.resources import Resources
@@ -53,13 +53,13 @@ class Runner:
     _home: str | None = field(default=None, init=False)
     _scattered: bool = field(default=False, init=False)
 
-    async def at_leaf(self, message: UserMessage, brief: Brief) -> AssistantMessage:
-        """Run at the session's leaf, which moves along."""
+    async def at_leaf(self, message: UserMessage, brief: Brief, news: Sequence[HarnessEvent] = ()) -> AssistantMessage:
+        """Run at the session's leaf, which moves along; ``news`` is told first."""
         leaf_id = self._remember_home()
         run = self._run(Cursor(self.session, leaf_id, follows=self._is_alone), self.config, brief, self.listeners.emit)
         run.flush = lambda run: self.pending.flush(run.cursor)
         self.activities.begin(run)
-        return await self.activities.attend(run, self._perform(run, message, brief))
+        return await self.activities.attend(run, self._perform(run, message, brief, news))
 
     async def at_entry(
         self, message: UserMessage, brief: Brief, at: str | None, model: str | Model | None, listener: Listener | None
@@ -102,6 +102,7 @@ class Runner:
             cursor=cursor,
             tell=tell,
             settings=lambda: config.settings(brief.system_prompt),
+            current=config.settings(brief.system_prompt),
             hooks=self.hooks,
             queues=self.queues,
             retry=brief.retry,
@@ -127,9 +128,13 @@ class Runner:
         if self.activities.end(run):
             self.settle()
 
-    async def _perform(self, run: Run, message: UserMessage, brief: Brief) -> AssistantMessage:
+    async def _perform(
+        self, run: Run, message: UserMessage, brief: Brief, news: Sequence[HarnessEvent] = ()
+    ) -> AssistantMessage:
         run.prompt, run.extra = message, brief.extra
         try:
+            for event in news:
+                await run.tell(event)
             return await run_agent(run, await self._prompts(run, message, brief))
         finally:
             self._leave(run)
@@ -146,6 +151,8 @@ class Runner:
             return (*waiting, message)
         except HarnessError:
             run.queues.next_turn.put_back(waiting)
+            if waiting:
+                await tell_anyway(run, run.queues.update())
             raise
         run.system_prompt = patch.system_prompt
         return (*waiting, message, *patch.messages)

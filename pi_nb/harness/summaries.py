@@ -16,6 +16,8 @@ from pi_nb.providers.base import Provider, Request, StreamDone, StreamError
 
 __all__ = ["Summariser", "Summary", "add_usage"]
 
+_INSTRUCTIONS = 1_000  # tokens kept free for what is said about the conversation
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -58,7 +60,7 @@ class Summariser:
             ProviderError: The model failed, was cut by the output limit, or said nothing.
             Aborted: The signal was given.
         """
-        parts = [f"<conversation>\n{conversation}\n</conversation>"]
+        parts = [f"<conversation>\n{self._fitting(conversation, max_tokens)}\n</conversation>"]
         if previous:
             parts.append(f"<previous-summary>\n{previous}\n</previous-summary>")
         prompt = "\n\n".join([*parts, instructions])
@@ -71,6 +73,16 @@ class Summariser:
         )
         message = await self._answer(request)
         return Summary(_text(message), message.usage)
+
+    def _fitting(self, conversation: str, max_tokens: int) -> str:
+        """Return the conversation without its middle, if all of it and the summary would not fit into the window."""
+        window = self.model.context_window
+        room = max(window - max_tokens - _INSTRUCTIONS, window // 4)
+        if len(conversation) <= 4 * room:
+            return conversation
+        half = 3 * room // 2
+        left_out = len(conversation) - 2 * half
+        return f"{conversation[:half]}\n\n[{left_out} characters left out]\n\n{conversation[-half:]}"
 
     async def _answer(self, request: Request) -> AssistantMessage:
         attempt = 0

@@ -194,8 +194,9 @@ class Play:
         return self.session.append_custom(action["customType"], action.get("data"))
 
     async def _op_customMessage(self, action: dict[str, Any]) -> Any:
+        content = message_of({"role": "user", "content": action["content"]}).content
         return self.session.append_custom_message(
-            action["customType"], action["content"], display=action["display"], details=action.get("details")
+            action["customType"], content, display=action["display"], details=action.get("details")
         )
 
     async def _op_moveTo(self, action: dict[str, Any]) -> Any:
@@ -412,7 +413,8 @@ def record_of(event: ev.HarnessEvent) -> dict[str, Any]:
         fields.pop("entry_id")
     if isinstance(event, ev.SessionCompact):
         fields["compactionEntry"] = fields.pop("entry")
-    return {**record, **{_camel(name): value for name, value in fields.items() if value is not None}}
+    kept = {"new_leaf_id", "old_leaf_id"} if isinstance(event, ev.SessionTree) else set()
+    return {**record, **{_camel(name): value for name, value in fields.items() if value is not None or name in kept}}
 
 
 def _stream_record(event: StreamEvent) -> dict[str, Any]:
@@ -427,6 +429,8 @@ def _stream_record(event: StreamEvent) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, ToolResult):
+        if not value.blocks and value.details is None:
+            return {}
         plain: dict[str, Any] = {"content": to_wire(value.blocks)}
         if value.details is not None:
             plain["details"] = value.details
@@ -436,10 +440,8 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "context_window"):
         return {"provider": value.provider, "id": value.id}
     if isinstance(value, Resources):
-        return {
-            "skills": [_resource(s) for s in value.skills] or None,
-            "promptTemplates": [_resource(t) for t in value.prompt_templates] or None,
-        }
+        named = {"skills": value.skills, "promptTemplates": value.prompt_templates}
+        return {name: [_resource(item) for item in items] for name, items in named.items() if items}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     return to_wire(value)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pi_nb.errors import ToolError
+from pi_nb.errors import ProviderError, ToolError
 from pi_nb.harness.signals import Aborted, interruptible
 from pi_nb.harness.tools import ToolContext, ToolResult
 from pi_nb.messages import TextContent, ThinkingContent, ToolCall, Usage, parse_message
@@ -132,6 +132,7 @@ class WorldProvider(ScriptedProvider):
     def __init__(self, replies: Sequence[dict[str, Any]], calls: Sequence[dict[str, Any]], pace: float | None) -> None:
         super().__init__(name="faux", api="faux", models=list(MODELS.values()), tokens_per_second=pace)
         self.asked: list[Request | None] = []
+        self.calls = calls
         self.left: deque[Reply] = deque(
             self._reply(reply, calls[index]["reply"] if index < len(calls) else {})
             for index, reply in enumerate(replies)
@@ -152,7 +153,12 @@ class WorldProvider(ScriptedProvider):
 
     def _take(self, request: Request) -> ReplySource:
         self.asked.append(request)
-        return self.left.popleft() if self.left else super()._take(request)
+        if self.left:
+            return self.left.popleft()
+        call = self.calls[len(self.asked) - 1] if len(self.asked) <= len(self.calls) else {}
+        usage = call.get("reply", {}).get("usage")
+        error = ProviderError("No more faux responses queued")
+        return Reply(error=error, usage=Usage.model_validate(usage) if usage else None)
 
     def pass_over(self) -> None:
         """Drop the reply of a call that pi makes with a signal given before, and this package does not make."""
