@@ -22,17 +22,15 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from pi_nb.errors import ToolError, UserError
 from pi_nb.harness.hooks import ToolCallDecision, ToolCallHook
 from pi_nb.harness.threads import in_thread
 from pi_nb.tools.paths import locate, printable, shown
+from pi_nb.tools.rules import Rule, Verdict, Verdicts, covers, fits, resolved
 
 __all__ = ["PRIVATE", "READING", "Answer", "Asker", "Question", "Rule", "ToolPolicy", "Verdict", "Verdicts"]
-
-Verdict: TypeAlias = Literal["allow", "ask", "deny"]
-Verdicts: tuple[Verdict, ...] = ("allow", "ask", "deny")
 
 READING = ("read", "grep", "find", "ls")
 """Tools that change nothing."""
@@ -57,24 +55,6 @@ _DEFAULT_PATH: Mapping[str, str | None] = {
     "find": ".",
     "ls": ".",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """What to do with calls of a tool.
-
-    Attributes:
-        verdict: ``allow``, ``ask`` or ``deny``.
-        tool: Its name; ``*`` and ``?`` stand for any characters.
-        path: File, or folder with all below it; None is for calls with any path, and without one.
-    """
-
-    verdict: Verdict
-    tool: str
-    path: Path | None = None
-
-    def __str__(self) -> str:
-        return f"{self.verdict} {self.tool}{f' {printable(self.path)}' if self.path else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +163,9 @@ class ToolPolicy:
             ToolError: The path of the call cannot be one.
         """
         target = self.target(tool, arguments)
-        ruling = next(rule for rule in reversed(self.rules) if _fits(rule, tool, target))
+        ruling = next(rule for rule in reversed(self.rules) if fits(rule, tool, target))
         if ruling.verdict == "ask":
-            return next((rule for rule in self.granted if _covers(rule, ruling, tool, target)), ruling)
+            return next((rule for rule in self.granted if covers(rule, ruling, tool, target)), ruling)
         return ruling
 
     def target(self, tool: str, arguments: Mapping[str, Any]) -> Path | None:
@@ -195,7 +175,7 @@ class ToolPolicy:
             ToolError: The path cannot be one.
         """
         path = arguments.get("path", _DEFAULT_PATH[tool]) if tool in _DEFAULT_PATH else None
-        return None if path is None else _resolved(locate(str(path), self.cwd))
+        return None if path is None else resolved(locate(str(path), self.cwd))
 
     # ------------------------------------------------------------ calls
 
@@ -237,7 +217,7 @@ class ToolPolicy:
 
     def _question(self, call: ToolCallHook, ruling: Rule) -> tuple[Question, Rule]:
         """Return what to ask about a call, and the rule that "always" would make."""
-        tool, target, home = call.tool_name, self.target(call.tool_name, call.input), _resolved(self.cwd)
+        tool, target, home = call.tool_name, self.target(call.tool_name, call.input), resolved(self.cwd)
         grant = Rule("allow", tool, target)
         if target is not None and ruling.path is None and target.is_relative_to(home):
             grant = Rule("allow", tool, home)
@@ -274,52 +254,6 @@ def _scope(grant: Rule) -> str:
     if grant.path is None:
         return f"{grant.tool}, whatever it does"
     return f"{grant.tool} {'below' if grant.path.is_dir() else 'on'} {printable(grant.path)}"
-
-
-def _fits(rule: Rule, tool: str, target: Path | None) -> bool:
-    if not fnmatch.fnmatchcase(tool, rule.tool):
-        return False
-    if rule.path is None:
-        return True
-    if target is None:
-        return False
-    place = _resolved(rule.path)
-    if target.is_relative_to(place):
-        return True
-    if rule.verdict == "allow":
-        return False
-    return _same_inside(target, place) or (_sees_below(tool, rule) and place.is_relative_to(target) and place.exists())
-
-
-def _sees_below(tool: str, rule: Rule) -> bool:
-    """Tell whether a call on a folder is one on what is below: grep shows what is in files, find only their names."""
-    return tool == "grep" or (tool == "find" and rule.verdict == "deny")
-
-
-def _covers(grant: Rule, ruling: Rule, tool: str, target: Path | None) -> bool:
-    """Tell whether what was granted answers the question; of a place with a rule of its own it must say so itself."""
-    if not _fits(grant, tool, target):
-        return False
-    if ruling.path is None:
-        return True
-    return grant.path is not None and (grant.path == target or grant.path.is_relative_to(_resolved(ruling.path)))
-
-
-def _same_inside(target: Path, place: Path) -> bool:
-    """Tell whether the file system has ``place`` above ``target`` under another spelling: other case, another mount."""
-    return any(parent.exists() and place.exists() and parent.samefile(place) for parent in (target, *target.parents))
-
-
-def _resolved(path: Path) -> Path:
-    """Return where a path leads, as far as it exists.
-
-    Raises:
-        ToolError: Its links go round in a circle.
-    """
-    try:
-        return path.resolve()
-    except (OSError, RuntimeError, ValueError) as error:
-        raise ToolError(f"{printable(path)}: {error}") from error
 
 
 def _home_is_known() -> bool:
