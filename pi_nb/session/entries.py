@@ -62,7 +62,7 @@ class Header(Value):
     """Line 1 of a session: which session this is, when and where it began."""
 
     type: Literal["session"] = "session"
-    version: int | float | None = 3
+    version: int | float = 3
     id: str
     timestamp: str | None = None
     cwd: str | None = None

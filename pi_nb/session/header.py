@@ -35,7 +35,7 @@ def parse_header(line: bytes, name: str) -> tuple[Header, list[str]]:
     if fault:
         raise SessionError(f"{name} is no session that can be read: {fault}.", path=name, line=1)
     try:
-        return Header.model_validate(data), _warnings(data)
+        return Header.model_validate({"version": 1, **data}), _warnings(data)
     except ValidationError as error:
         raise SessionError(f"{name} is no session that can be read: {error}.", path=name, line=1) from error
 

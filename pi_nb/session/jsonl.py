@@ -15,13 +15,14 @@ from typing import Any
 from pi_nb.errors import SessionError, SessionLockedError
 from pi_nb.session import lines
 from pi_nb.session.entries import Entry, Header
+from pi_nb.session.header import CURRENT_VERSION
 from pi_nb.session.index import Index, envelope_fault
 from pi_nb.session.loading import Loaded, load
 from pi_nb.session.lock import WriterLock, holder_text
 from pi_nb.session.logfile import Durability, LogFile, State, keep_aside, spare_path
 from pi_nb.session.storage import IndexedStorage
 
-__all__ = ["JsonlSessionStorage"]
+__all__ = ["JsonlSessionStorage", "refuse_taken_id"]
 
 _SPOKEN = frozenset({"message", "custom_message", "compaction", "branch_summary"})
 
@@ -58,7 +59,7 @@ class JsonlSessionStorage(IndexedStorage):
         index = Index()
         for line in raw:
             index.append(lines.decode(line), line)
-        storage = cls(file, header, index, durability=durability)
+        storage = cls(file, header.model_copy(update={"version": CURRENT_VERSION}), index, durability=durability)
         if file.exists():
             raise SessionError(f"{file} exists already.", code="storage", path=str(file))
         if any(kind in _SPOKEN for kind in index.types):
@@ -186,7 +187,10 @@ class JsonlSessionStorage(IndexedStorage):
     def _write_whole(self, line: bytes = b"") -> None:
         """Write the header, everything in memory and one more line into a new file."""
         try:
-            self._log.path.parent.mkdir(parents=True, exist_ok=True)
+            folder = self._log.path.parent
+            folder.mkdir(parents=True, exist_ok=True)
+            if not self._log.exists:
+                refuse_taken_id(self._header.id, folder)
             holder = self._writer.renew()
             if holder is not None:
                 self._holder = holder
@@ -301,3 +305,19 @@ class JsonlSessionStorage(IndexedStorage):
             self._warnings.append(f"Somebody appended a line that {fault}; it was left out.")
         else:
             self._index.append(fields, line)
+
+
+def refuse_taken_id(session_id: str, folder: Path) -> None:
+    """Refuse an id that a session in a folder has already; file names end with it.
+
+    Raises:
+        SessionError: ``invalid_session``.
+    """
+    ending = f"_{session_id}.jsonl"
+    taken = [file for file in folder.glob("*.jsonl") if file.name.endswith(ending)]
+    if taken:
+        raise SessionError(
+            f"The session id {session_id} is taken by {taken[0]}.",
+            hint="Leave the id out to get a new one.",
+            path=str(taken[0]),
+        )

@@ -16,7 +16,7 @@ from pi_nb.errors import SessionError, SessionLockedError
 from pi_nb.session.entries import Header
 from pi_nb.session.fork import lines_to_fork
 from pi_nb.session.ids import new_session_id, now_iso
-from pi_nb.session.jsonl import JsonlSessionStorage
+from pi_nb.session.jsonl import JsonlSessionStorage, refuse_taken_id
 from pi_nb.session.listing import SessionInfo, describe
 from pi_nb.session.lock import WriterLock, holder_text
 from pi_nb.session.logfile import Durability
@@ -87,9 +87,7 @@ class SessionRepo:
                 hint="Use letters, digits, dots, dashes and underscores, with a letter or digit at both ends.",
             )
         place = self.folder(folder)
-        taken = [file for file in _session_files(place) if file.stem.endswith(f"_{session_id}")]
-        if taken:
-            raise SessionError(f"The session id {session_id} is taken by {taken[0]}.", path=str(taken[0]))
+        refuse_taken_id(session_id, place)
         stamp = now_iso()
         options = {"parent_session": parent_session, "metadata": dict(metadata) if metadata else None}
         given = {name: value for name, value in options.items() if value is not None}

@@ -56,10 +56,10 @@ class Scan:
         self._padding: list[tuple[int, int]] = []
         stream = io.BytesIO(block)  # shares the bytes, and splits at line feeds only
         number = self._read_header(stream)
-        version = self.header.version
-        self.migrated = version is None or version < CURRENT_VERSION
+        version = int(self.header.version)
+        self.migrated = version < CURRENT_VERSION
         if self.migrated:
-            self._read_old(stream, number, int(version or 1))
+            self._read_old(stream, number, version)
         else:
             self.index.lines = RawLines(block)
             self._read(stream, number)
