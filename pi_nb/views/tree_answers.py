@@ -71,10 +71,7 @@ def entry_answer(session: Any, entry_id: str) -> dict[str, Any]:
 
 def _position(session: Any, entry_id: str) -> int:
     session.entry(entry_id)  # raises not_found with a sentence of its own
-    index = getattr(session.storage, "index", None)
-    if index is not None:
-        return int(index.positions[entry_id])
-    return max(place for place, entry in enumerate(session.entries()) if entry.id == entry_id)
+    return int(session.storage.index.positions[entry_id])
 
 
 # ---------------------------------------------------------------- the context
@@ -102,19 +99,10 @@ def context_answer(session: Any, entry_id: str | None) -> dict[str, Any]:
 
 def _reasons(session: Any, entry_id: str | None) -> dict[str, str]:
     """Return why each entry of the path is or is not sent; nothing when nothing on it changes that (the usual case)."""
-    path = session.path(entry_id)
-    if _CHANGING.isdisjoint(_kinds(session, path)):
+    kinds = session.storage.index.types
+    if _CHANGING.isdisjoint(kinds[position] for position in session.storage.walk(entry_id)):
         return {}
-    return dict(provenance(path))
-
-
-def _kinds(session: Any, path: Any) -> list[str]:
-    """Return the kinds of the entries of a path without decoding them where the storage can tell."""
-    index = getattr(session.storage, "index", None)
-    positions = getattr(path, "positions", None)
-    if index is None or positions is None:
-        return [entry.type for entry in path]
-    return [index.types[position] for position in positions]
+    return dict(provenance(session.path(entry_id)))
 
 
 def _left_out(session: Any, why: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -11,8 +11,7 @@ from typing import Any, Final, TypeAlias
 
 import orjson
 
-from pi_nb.session.lines import encode
-from pi_nb.session.storage import IndexedStorage
+from pi_nb.session.lines import decode
 
 __all__ = ["PREVIEW", "brief", "call_brief", "fields_at", "line_at", "row_of", "rows"]
 
@@ -35,20 +34,14 @@ def rows(session: Any, start: int, stop: int) -> list[Row]:
 
 def fields_at(session: Any, position: int) -> Fields:
     """Return the JSON fields of the entry at a position of the log."""
-    storage = session.storage
-    if isinstance(storage, IndexedStorage):
-        return storage.fields_of(position, storage.index.lines[position])
-    fields: Fields = session.entries(position)[0].to_wire()
+    fields: Fields = decode(session.storage.index.lines[position])
     return fields
 
 
 def line_at(session: Any, position: int) -> str:
     """Return the entry at a position as the line of JSON it is in the log."""
-    storage = session.storage
-    if isinstance(storage, IndexedStorage):
-        line: bytes = storage.index.lines[position]
-        return line.decode("utf-8", "replace").strip("\r\n")
-    return encode(session.entries(position)[0].to_wire()).decode()
+    line: bytes = session.storage.index.lines[position]
+    return line.decode("utf-8", "replace").strip("\r\n")
 
 
 def row_of(fields: Fields) -> Row:
@@ -140,7 +133,13 @@ def _message(fields: Fields) -> Row:
         return {"text": brief(message)}
     role = _text(message.get("role"))
     describe = _ROLES.get(role, _plain)
-    return {"role": role, **describe(message)}
+    return {"role": role, **describe(message), "cell": _cell(fields.get("cell"))}
+
+
+def _cell(cell: Any) -> str | None:
+    """Return the number of the notebook cell that wrote a prompt."""
+    number = _number(cell.get("n")) if isinstance(cell, Mapping) else None
+    return None if number is None else str(number)
 
 
 def _plain(message: Fields) -> Row:

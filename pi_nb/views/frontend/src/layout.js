@@ -188,14 +188,14 @@ export class Layout {
     const { first, next, roots } = this.shown;
     const { trunk, elided } = this.#widths();
     const open = new Int16Array(this.tree.size); // widest line that passes the whole subtree
-    this.#number(roots, 1);
+    for (const root of roots) this.#number(root, 1);
     for (const node of this.nodes) {
       const lane = this.lane[node];
       this.gutter[node] = Math.max(lane, open[node]);
       const straight = first[node];
       if (straight < 0 || this.folded.has(node)) continue;
       const side = lane + trunk[node];
-      this.#number(this.children(node), this.level[node] + 1);
+      this.#number(straight, this.level[node] + 1);
       this.lane[straight] = lane;
       open[straight] = trunk[node] && !elided[node] ? Math.max(open[node], side) : open[node];
       let from = this.row[node];
@@ -228,15 +228,15 @@ export class Layout {
   }
 
   /**
-   * @param {number[]} siblings
+   * Level, place and number of siblings, for a node and those after it.
+   * @param {number} head
    * @param {number} level
    */
-  #number(siblings, level) {
-    siblings.forEach((node, i) => {
-      this.level[node] = level;
-      this.place[node] = i + 1;
-      this.setsize[node] = siblings.length;
-    });
+  #number(head, level) {
+    const { next } = this.shown;
+    let size = 0;
+    for (let c = head; c >= 0; c = next[c]) this.place[c] = ++size;
+    for (let c = head; c >= 0; c = next[c]) (this.level[c] = level), (this.setsize[c] = size);
   }
 
   /**

@@ -3,7 +3,7 @@
 import { h, setText } from "./dom.js";
 import { json } from "./json.js";
 import { LIVE, ROOT } from "./tree.js";
-import { count, short, wording } from "./wording.js";
+import { count, grouped, short, wording } from "./wording.js";
 
 /**
  * @typedef {import("./state.js").ViewState} ViewState
@@ -16,7 +16,8 @@ import { count, short, wording } from "./wording.js";
  */
 
 const REMEMBERED = 60; // contexts
-const SKETCHED = 40; // rows shown from what the page knows until the kernel answers
+const AT_FIRST = 16; // messages shown without being asked for more
+const SKETCHED = AT_FIRST; // rows shown from what the page knows until the kernel answers
 
 export class Panel {
   /**
@@ -127,17 +128,35 @@ export class Panel {
    */
   #context(answer, sketch) {
     this.#heading(answer, sketch);
-    const hidden = answer.total - answer.items.length;
+    const items = answer.items.slice(-AT_FIRST);
     this.body.classList.toggle("pt-sketch", sketch);
     this.body.replaceChildren(
-      ...(hidden > 0 ? [h("p", { class: "pt-faint pt-gap", text: `${hidden} earlier messages, also sent` })] : []),
-      ...answer.items.map((item) => this.#card(item)),
+      ...this.#earlier(answer, answer.items.length - items.length),
+      ...items.map((item) => this.#card(item)),
       ...(answer.total === 0 ? [h("p", { class: "pt-empty", text: "Nothing yet. The next prompt starts from an empty context." })] : []),
       this.live,
       ...this.#leftOut(answer),
     );
     this.showLive();
     this.body.scrollTop = this.body.scrollHeight;
+  }
+
+  /**
+   * What stands above the first card: a way to the others that are here, or how many more there are.
+   * @param {ContextAnswer} answer
+   * @param {number} more
+   */
+  #earlier(answer, more) {
+    const beyond = answer.total - answer.items.length;
+    const rest = beyond > 0 ? [h("p", { class: "pt-gap", text: `${grouped(beyond)} earlier messages are sent too.` })] : [];
+    if (more <= 0) return rest;
+    const button = h("button", { class: "pt-earlier", type: "button", text: `Show ${more} earlier` });
+    button.addEventListener("click", () => {
+      const from = this.body.scrollHeight - this.body.scrollTop;
+      button.replaceWith(...rest, ...answer.items.slice(0, more).map((item) => this.#card(item)));
+      this.body.scrollTop = this.body.scrollHeight - from;
+    });
+    return [button];
   }
 
   /**

@@ -14,6 +14,7 @@ import { fillRow, makeRow } from "./row.js";
  */
 
 const OVERSCAN = 10; // rows
+const PADDING = 12; // px above and below the rows together, as in style.css
 const GLIDE = 240; // ms, as in style.css
 
 export class RowList {
@@ -35,24 +36,28 @@ export class RowList {
     this.start = 0;
     this.end = -1;
     this.glide = 0;
+    // Kept here, because asking the element makes the browser lay out the page there and then.
+    /** Height of the part in view, px; before it is known a plausible one. */ this.height = 460;
+    /** Scroll position, px. */ this.top = 0;
   }
 
-  /** Height of the part in view; before the first layout a plausible one. */
-  get height() {
-    return this.scroller.clientHeight || 480;
+  /** @param {number} height */
+  resized(height) {
+    if (height) this.height = height;
+    this.scrolled();
   }
 
   /** The scroll position changed: add and drop rows, leave the others alone. */
   scrolled() {
+    this.top = this.scroller.scrollTop;
     const [start, end] = this.#window();
     if (start !== this.start || end !== this.end) this.draw(false);
   }
 
   #window() {
     const { row } = this.metrics;
-    const top = this.scroller.scrollTop;
-    const start = Math.max(0, Math.floor(top / row) - OVERSCAN);
-    const end = Math.min(this.state.layout.count - 1, Math.ceil((top + this.height) / row) + OVERSCAN);
+    const start = Math.max(0, Math.floor(this.top / row) - OVERSCAN);
+    const end = Math.min(this.state.layout.count - 1, Math.ceil((this.top + this.height) / row) + OVERSCAN);
     return [start, end];
   }
 
@@ -63,6 +68,7 @@ export class RowList {
   draw(all = true) {
     const { layout } = this.state;
     this.#fit();
+    this.scroller.classList.toggle("pt-seeking", this.state.hits !== null);
     const [start, end] = this.#window();
     this.start = start;
     this.end = end;
@@ -162,26 +168,29 @@ export class RowList {
   }
 
   /**
-   * Scroll as little as needed to have a row in view with a little air around it.
+   * Scroll as little as needed to have a row in view with a little air around it. To be followed by a draw.
    * @param {number} row
-   * @param {"near"|"middle"} [how]
    */
-  reveal(row, how = "near") {
+  reveal(row) {
     if (row < 0) return;
-    this.#fit();
     const { row: size } = this.metrics;
-    const { scroller, height } = this;
-    const air = Math.min(size * 2, Math.max(0, (height - size) / 2));
+    const air = Math.min(size * 2, Math.max(0, (this.height - size) / 2));
     const top = row * size;
-    if (how === "middle") scroller.scrollTop = top - (height - size) / 2;
-    else if (top - air < scroller.scrollTop) scroller.scrollTop = top - air;
-    else if (top + size + air > scroller.scrollTop + height) scroller.scrollTop = top + size + air - height;
-    this.scrolled();
+    if (top - air < this.top) this.#scrollTo(top - air);
+    else if (top + size + air > this.top + this.height) this.#scrollTo(top + size + air - this.height);
+  }
+
+  /** @param {number} top */
+  #scrollTo(top) {
+    this.#fit();
+    const most = this.state.layout.count * this.metrics.row + PADDING - this.height;
+    this.top = Math.max(0, Math.min(top, most));
+    this.scroller.scrollTop = this.top;
   }
 
   /** Where a row is on the screen, in px below the top of the view. @param {number} row */
   offset(row) {
-    return row * this.metrics.row - this.scroller.scrollTop;
+    return row * this.metrics.row - this.top;
   }
 
   /**
@@ -190,8 +199,7 @@ export class RowList {
    * @param {number} offset
    */
   keep(row, offset) {
-    this.#fit();
-    if (row >= 0) this.scroller.scrollTop = row * this.metrics.row - offset;
+    if (row >= 0) this.#scrollTo(row * this.metrics.row - offset);
   }
 
   /**

@@ -2,7 +2,7 @@
 
 import { h, icon, ICONS, setAttr, setText } from "./dom.js";
 import { FILTERS } from "./filter.js";
-import { short } from "./wording.js";
+import { grouped, short } from "./wording.js";
 
 /**
  * @typedef {import("./state.js").ViewState} ViewState
@@ -64,7 +64,7 @@ export class Toolbar {
     setText(this.title, store.name ?? (store.session ? `session ${short(store.session)}` : "session"));
     const entries = store.total;
     const branches = store.tree.branches + 1;
-    setText(this.numbers, `${entries.toLocaleString("en")} ${entries === 1 ? "entry" : "entries"}${branches > 1 ? ` · ${branches} branches` : ""}${this.#loading()}`);
+    setText(this.numbers, `${grouped(entries)} ${entries === 1 ? "entry" : "entries"}${branches > 1 ? ` · ${branches} branches` : ""}${this.#loading()}`);
     setText(this.status, store.status === "idle" ? "" : store.status);
     this.status.className = `pt-status pt-s-${store.status}`;
     const shown = hits ? [...hits].filter((node) => layout.row[node] >= 0).length : 0;

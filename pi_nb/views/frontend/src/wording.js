@@ -84,6 +84,12 @@ export function count(n) {
   return `${(n / 1e6).toFixed(1).replace(/\.0$/, "")}M`;
 }
 
+/**
+ * 12345 -> "12,345".
+ * @param {number} n
+ */
+export const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+
 /** @param {number|undefined} dollars */
 export function money(dollars) {
   if (!dollars) return "";

@@ -1,0 +1,122 @@
+/** Moving the leaf, undoing that, and naming entries: what writes to the log. */
+
+import { LabelEditor } from "./label.js";
+import { ROOT } from "./tree.js";
+import { quote, short } from "./wording.js";
+
+/** @typedef {import("./view.js").View} View */
+
+export class Leaf {
+  /** @param {View} view */
+  constructor(view) {
+    this.view = view;
+    this.label = new LabelEditor(view.list, (node, text) => this.#setLabel(node, text));
+    /** Leaves before each checkout made here, newest last. @type {(string|null)[]} */ this.trail = [];
+    /** Where the row was that became the leaf, so that it stays under the pointer. @type {{id: string|null, offset: number}|null} */
+    this.anchor = null;
+  }
+
+  /** @param {string} text */
+  #say(text) {
+    this.view.notice.say(text);
+  }
+
+  /** @param {number} node */
+  checkout(node) {
+    const { state, store, list } = this.view;
+    if (node < 0) return;
+    const why = this.#refusal(node);
+    this.view.look(node);
+    if (why) return this.#say(why);
+    const id = state.tree.id(node);
+    this.anchor = null;
+    state.pending = node;
+    const offset = list.offset(state.layout.row[node]);
+    list.draw();
+    store.request("checkout", { entry: id }).then((answer) => this.#checkedOut(answer, node, offset), (error) => this.#refused(error));
+  }
+
+  /** @param {number} node */
+  #refusal(node) {
+    const { state, store } = this.view;
+    if (node === state.tree.live) return "This answer is still being written.";
+    if (node === state.leafNode) return "Already the leaf: nothing to write.";
+    if (store.status === "running") return "A run is under way, so this only looks. The leaf can be moved when the run has ended.";
+    if (store.status === "read-only") return "This session is read-only here, so this only looks.";
+    return "";
+  }
+
+  /**
+   * @param {{leaf: string|null, previous: string|null, editor_text?: string|null, line?: string, line_number?: number|null}} answer
+   * @param {number} node
+   * @param {number} offset
+   */
+  #checkedOut(answer, node, offset) {
+    const { state } = this.view;
+    state.pending = -1;
+    state.follows = true;
+    if (answer.previous !== undefined && answer.previous !== answer.leaf) this.trail.push(answer.previous);
+    this.anchor = { id: answer.leaf, offset };
+    this.view.panel.editor(answer.editor_text ?? null);
+    this.view.notice.say(this.#moved(answer, node), written(answer));
+    this.view.refresh({ layout: true });
+  }
+
+  /**
+   * @param {{leaf: string|null, editor_text?: string|null}} answer
+   * @param {number} node
+   */
+  #moved(answer, node) {
+    const where = answer.leaf === null ? "the start of the session" : short(answer.leaf);
+    const text = this.view.state.tree.rows[node]?.text;
+    if (answer.editor_text) return `Checked out ${where}, just before ${quote(answer.editor_text)}.`;
+    return `Checked out ${where}${text ? ` ${quote(text)}` : ""}.`;
+  }
+
+  /** @param {Error} error */
+  #refused(error) {
+    this.view.state.pending = -1;
+    this.#say(`Not checked out: ${error.message}`);
+    this.view.refresh();
+  }
+
+  undo() {
+    const { state, store, list } = this.view;
+    if (!this.trail.length) return this.#say("No checkout to undo in this view.");
+    const id = this.trail.pop() ?? null;
+    const back = state.tree.node(id);
+    if (this.#refusal(back)) return this.#say(this.#refusal(back));
+    store.request("checkout", { entry: id }).then((answer) => {
+      this.#checkedOut(answer, back, list.offset(state.layout.row[state.layout.nearest(back)] ?? 0));
+      this.trail.pop(); // undoing is not something to undo
+    }, (error) => this.#refused(error));
+  }
+
+  /** @param {number} node */
+  askLabel(node) {
+    const { state, store } = this.view;
+    if (node <= ROOT || node === state.tree.live) return this.#say("Only entries of the log can be labelled.");
+    if (store.status === "read-only") return this.#say("This session is read-only here.");
+    this.label.edit(node, store.labels.get(state.tree.rows[node].id) ?? "");
+  }
+
+  /**
+   * @param {number} node
+   * @param {string} text
+   */
+  #setLabel(node, text) {
+    const { state, store, notice } = this.view;
+    const entry = state.tree.rows[node].id;
+    store.request("label", { entry, label: text.trim() || null }).then(
+      (answer) => notice.say(text.trim() ? `Labelled ${short(entry)} ${quote(text)}.` : `Label of ${short(entry)} removed.`, written(answer)),
+      (error) => notice.say(`Not labelled: ${error.message}`),
+    );
+  }
+}
+
+/** @param {{line?: string, line_number?: number|null, position?: number}} answer */
+function written(answer) {
+  if (!answer.line) return null;
+  const place = answer.line_number ? `line ${answer.line_number}` : "one entry";
+  return { summary: `wrote ${place}`, line: answer.line };
+}
