@@ -53,9 +53,10 @@ _read_length = sa.select(sessions.c.length).where(sessions.c.number == sa.bindpa
 _take_place = (
     sa.update(sessions)
     .where(sessions.c.number == sa.bindparam("which"))
-    .values(length=sessions.c.length + 1)
+    .values(length=sessions.c.length + 1, modified=sa.bindparam("now"))
     .returning(sessions.c.length)
 )
+_take_place_and_name = _take_place.values(name=sa.bindparam("title"))
 _add = sa.insert(entries)
 
 
@@ -94,7 +95,9 @@ class SqlSessionStorage(IndexedStorage):
         header = header or Header(version=3, id=new_session_id(), timestamp=now_iso(), cwd="")
         where, owner = _database_of(database)
         try:
-            storage = cls(where, _insert_session(where, header, list(raw)), header, owner=owner)
+            storage = cls(
+                where, _insert_session(where, header, [line.rstrip(b"\r\n") for line in raw]), header, owner=owner
+            )
             storage._load()
         except BaseException:
             if owner:
@@ -187,11 +190,11 @@ class SqlSessionStorage(IndexedStorage):
 
     def _write(self, fields: Mapping[str, Any], line: bytes) -> list[bytes]:
         """Write an entry; return the lines that others wrote since the last look."""
-        change: dict[str, Any] = {"modified": now_iso()}
+        take, values = _take_place, {"which": self._number, "now": now_iso()}
         if fields["type"] == "session_info":
-            change["name"] = _name_column(fields)
+            take, values["title"] = _take_place_and_name, _name_column(fields)
         with self._database.writing() as connection:
-            found = connection.execute(_take_place.values(change), {"which": self._number}).scalar()
+            found = connection.execute(take, values).scalar()
             if found is None:
                 raise self._gone()
             news = self._news(connection, found - 1)
@@ -292,7 +295,7 @@ def _row(number: int, position: int, fields: Mapping[str, Any], line: bytes) -> 
         "type": to_column(fields["type"]),
         "role": None if role is None else to_column(role),
         "size": len(line),
-        "line": line.decode(),
+        "line": line.decode("utf-8", "replace").removeprefix("\ufeff"),
     }
 
 

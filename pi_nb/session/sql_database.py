@@ -135,10 +135,8 @@ class Database:
         Raises:
             SessionError: ``storage``: it cannot be read.
         """
-        self._prepare()
-        with self._failures("read"), self._reader.connect() as connection:
+        with self._connected("read") as connection:
             yield connection
-        self._tidy()
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
@@ -147,15 +145,19 @@ class Database:
         Raises:
             SessionError: ``storage``: it cannot be written.
         """
-        self._prepare()
-        with self._failures("write"), self._writer.begin() as connection:
+        with self._connected("write") as connection, connection.begin():
             yield connection
-        self._tidy()
 
-    def _tidy(self) -> None:
-        """A look at a closed session leaves no connection open."""
-        if self._closed:
-            self._engine.dispose()
+    @contextmanager
+    def _connected(self, what: str) -> Iterator[sa.Connection]:
+        self._prepare()
+        engine = self._writer if what == "write" else self._reader
+        try:
+            with self._failures(what), engine.connect() as connection:
+                yield connection
+        finally:
+            if self._closed:  # a look at a closed session leaves no connection behind
+                self._engine.dispose()
 
     @contextmanager
     def _failures(self, what: str) -> Iterator[None]:
