@@ -20,6 +20,10 @@ from pi_nb.tools.process_tree import ProcessTree, end_all
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
 
+linux = pytest.mark.skipif(
+    not Path("/proc/self/environ").exists(), reason="only Linux shows the environment of processes"
+)
+
 # Leaves its parent, its group and its session, and keeps the pipe that its output goes to.
 DAEMON = """
 import os, sys, time
@@ -222,7 +226,7 @@ def test_stopped_commands(bench: Any) -> None:
     assert not alive(int((bench.folder / "pid").read_text()))
 
 
-@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="only Linux shows the environment of processes")
+@linux
 @pytest.mark.parametrize("how", ["limit", "abort", "cancel"])
 def test_daemons_are_ended(bench: Any, daemon: Any, how: str) -> None:
     """A daemon that holds the pipe, in a session of its own and without a parent, is ended with its command."""
@@ -245,7 +249,7 @@ def test_daemons_are_ended(bench: Any, daemon: Any, how: str) -> None:
     assert not alive(pid())
 
 
-@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="only Linux shows the environment of processes")
+@linux
 @pytest.mark.parametrize("closed", [False, True])
 def test_what_goes_to_the_background(bench: Any, says: Any, daemon: Any, closed: bool) -> None:
     """A command that has ended does not wait for what it left in the background, which is named."""
@@ -273,6 +277,7 @@ def test_background_output_goes_on(bench: Any) -> None:
     until(lambda: file.read_text() == "up\n1\n2\n3\n")
 
 
+@linux
 def test_python_ends_what_it_left(tmp_path: Path) -> None:
     """When Python ends, what commands left in the background ends too."""
     script = (
