@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 from pi_nb.notebook.caption import Caption, clean, seconds
+from pi_nb.notebook.highlight import highlighted
 from pi_nb.notebook.markdown import to_html
 from pi_nb.notebook.transcript import Notice, Part, Said, Snapshot, Text, Thinking, Tool
 
@@ -20,20 +21,25 @@ LONGEST = 4_000  # characters of a tool's arguments or result that a card shows
 STYLE = """<style>
 .pi-nb { --pi-soft: var(--jp-content-font-color2, var(--vscode-descriptionForeground, #737373));
   --pi-line: var(--jp-border-color2, var(--vscode-panel-border, #80808055));
-  --pi-fill: var(--jp-layout-color2, var(--vscode-textCodeBlock-background, #8080801a));
+  --pi-fill: var(--jp-cell-editor-background, var(--vscode-textCodeBlock-background, #8080801a));
   --pi-bad: var(--jp-error-color1, var(--vscode-errorForeground, #d32f2f));
   --pi-good: var(--jp-success-color1, var(--vscode-charts-green, #388e3c)); max-width: 60em; }
-.pi-nb > :first-child { margin-top: 0; }
-.pi-nb pre { background: var(--pi-fill); border-radius: 4px; padding: .6em .8em; overflow-x: auto; max-height: 30em; }
-.pi-nb pre code { background: none; padding: 0; }
-.pi-nb details { border: 1px solid var(--pi-line); border-radius: 6px; margin: .5em 0; padding: .3em .7em; }
+.pi-nb > style + * { margin-top: 0; }
+.pi-nb.pi-nb h1 { font-size: 1.5em; } .pi-nb.pi-nb h2 { font-size: 1.3em; } .pi-nb.pi-nb h3 { font-size: 1.15em; }
+.pi-nb.pi-nb :is(h1, h2, h3, h4) { margin: 1em 0 .5em; font-weight: 600; }
+.pi-nb.pi-nb pre { background: var(--pi-fill); border-radius: 4px; padding: .6em .8em; margin: .6em 0 1em;
+  overflow: auto; max-height: 32em; }
+.pi-nb.pi-nb pre code { background: none; padding: 0; }
+.pi-nb details { border: 1px solid var(--pi-line); border-radius: 6px; margin: .6em 0; padding: .35em .7em; }
 .pi-nb details.pi-thinking { border-width: 0 0 0 3px; border-radius: 0; color: var(--pi-soft); }
 .pi-nb summary { cursor: pointer; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.pi-nb summary code { color: var(--pi-soft); background: none; }
+.pi-nb.pi-nb summary code { color: var(--pi-soft); background: none; }
+.pi-nb .pi-part { color: var(--pi-soft); font-size: .85em; margin-top: .6em; }
+.pi-nb.pi-nb .pi-part + pre { margin: .2em 0 .4em; }
 .pi-nb .pi-state { color: var(--pi-soft); font-size: .9em; } .pi-nb .pi-done { color: var(--pi-good); }
 .pi-nb .pi-failed { color: var(--pi-bad); } .pi-nb .pi-wait, .pi-nb .pi-notice { color: var(--pi-soft); }
 .pi-nb .pi-said { border-left: 3px solid var(--jp-brand-color1, #1976d2); padding-left: .7em; white-space: pre-wrap; }
-.pi-nb .pi-facts { display: flex; flex-wrap: wrap; gap: 0 1.2em; margin-top: .7em; padding-top: .3em;
+.pi-nb .pi-facts { display: flex; flex-wrap: wrap; gap: 0 1.2em; margin-top: .8em; padding-top: .35em;
   border-top: 1px solid var(--pi-line); color: var(--pi-soft); font-size: .85em; font-variant-numeric: tabular-nums; }
 .pi-nb .pi-why { color: var(--pi-soft); font-size: .85em; }
 .pi-nb .k { color: var(--jp-mirror-editor-keyword-color, #9a6700); font-weight: 600; }
@@ -84,7 +90,7 @@ def _(part: Text, last: bool) -> str:
 def _(part: Thinking, last: bool) -> str:
     state = " open" if last and part.open else ""
     return (
-        f'<details class="pi-thinking"{state}><summary>Thinking</summary>'
+        f'<details class="pi-thinking"{state}><summary>Thinking · {len(part.text.split())} words</summary>'
         f"{to_html(clean(part.text) + (CARET if state else ''))}</details>"
     )
 
@@ -100,7 +106,7 @@ def _(part: Tool, last: bool) -> str:
     return (
         f"<details{' open' if part.state == 'failed' else ''}><summary><b>{escape(clean(part.name))}</b> "
         f"<code>{escape(clean(card_title(part)))}</code> {mark}</summary>"
-        f"{_pre(as_json(part.args))}{_pre(part.result) if part.result else ''}</details>{pictures}"
+        f"{_labelled('arguments', as_json(part.args), 'json')}{_labelled('result', part.result)}</details>{pictures}"
     )
 
 
@@ -114,8 +120,11 @@ def _(part: Notice, last: bool) -> str:
     return f'<p class="pi-notice">{escape(clean(part.text))}</p>'
 
 
-def _pre(text: str) -> str:
-    return f"<pre>{escape(clip(clean(text)))}</pre>"
+def _labelled(name: str, text: str, language: str = "") -> str:
+    """Return a block of text under its name; nothing if there is none."""
+    if not text:
+        return ""
+    return f'<div class="pi-part">{name}</div><pre><code>{highlighted(clip(clean(text)), language)}</code></pre>'
 
 
 def clip(text: str) -> str:
@@ -125,8 +134,8 @@ def clip(text: str) -> str:
 
 def as_json(args: Any) -> str:
     """Return a tool call's arguments as indented JSON; unfinished JSON as it stands."""
-    if isinstance(args, str):
-        return args
+    if args is None or isinstance(args, str):
+        return args or ""
     return json.dumps(args, indent=2, ensure_ascii=False, default=str)
 
 

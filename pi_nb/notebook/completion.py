@@ -19,6 +19,7 @@ from pi_nb.notebook.commands import COMMANDS
 __all__ = ["Candidate", "Position", "Sources", "candidates", "install", "position", "remove"]
 
 Sources: TypeAlias = Mapping[str, Callable[[], Iterable["Candidate"]]]
+NOTE = 32  # characters of a note
 IDENTIFIER = "pi_nb.magic_arguments"
 
 
@@ -78,6 +79,12 @@ def candidates(at: Position, sources: Sources) -> list[Candidate]:
     return [candidate for candidate in known if candidate.text.startswith(at.fragment)]
 
 
+def _note(text: str) -> str:
+    """Return a note as fits beside a completion: one short piece that no front end breaks into lines."""
+    line = " ".join(text.split())
+    return (line if len(line) <= NOTE else line[: NOTE - 1] + "…").replace(" ", "\u00a0") or "pi"
+
+
 def install(ip: Any, sources: Sources) -> None:
     """Add completion to a shell.
 
@@ -96,7 +103,7 @@ def install(ip: Any, sources: Sources) -> None:
         except Exception:  # completion must never print a traceback into what is being typed
             found = []
         return {
-            "completions": [SimpleCompletion(text=c.text, type=c.note or "pi") for c in found],
+            "completions": [SimpleCompletion(text=c.text, type=_note(c.note)) for c in found],
             "suppress": bool(found),
             "matched_fragment": at.fragment if at else "",
             "ordered": True,

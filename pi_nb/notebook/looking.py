@@ -91,12 +91,10 @@ def _show(runtime: Runtime, entry_id: str | None, changes: Mapping[str, str], *,
 
 
 def _around(runtime: Runtime, context: Context, path: Sequence[Entry], prompt: str) -> dict[str, str]:
-    """Return what a request holds beside the messages of a context."""
+    """Return what the view of a context does not say of a request."""
     tokens = estimate_context(context, path).tokens + len(prompt) // 4
     return {
-        "model": str(context.model or runtime.harness.model),
-        "thinking": context.thinking_level,
-        "tools": ", ".join(context.active_tool_names or ()) or "none",
+        "model": "" if context.model else str(runtime.harness.model),
         "system prompt": runtime.harness.system_prompt,
         "tokens": f"about {tokens:,}",
     }

@@ -157,7 +157,10 @@ def test_from_and_label_and_out(kernel: Any) -> None:
     assert entries(kernel)[-2]["parentId"] == labelled
 
 
-HOSTILE = "<img src=x onerror=alert(1)> <script>alert(2)</script> [x](javascript:alert(3))\n\n```html\n<b>kept</b>\n```\n\x1b[31m"
+HOSTILE = (
+    "<img src=x onerror=alert(1)> <script>alert(2)</script> [x](javascript:alert(3))\n\n"
+    "```html\n<b>kept</b>\n```\n\x1b[31m"
+)
 
 
 def test_hostile_answers_are_text_in_every_format(kernel: Any) -> None:
@@ -189,9 +192,7 @@ def test_hostile_answers_are_text_in_every_format(kernel: Any) -> None:
 def test_keys_never_reach_an_output(kernel: Any) -> None:
     """A key from the environment is hidden even where a model repeats it."""
     key = "sk-test-0123456789abcdef"
-    kernel.run(
-        f"import os; os.environ['ANTHROPIC_API_KEY'] = '{key}'; script(Reply('it is ' + os.environ['ANTHROPIC_API_KEY']))"
-    )
+    kernel.run(f"import os; key = os.environ['ANTHROPIC_API_KEY'] = '{key}'; script(Reply('it is ' + key))")
     result = kernel.run("%pi tell")
     assert "[ANTHROPIC_API_KEY hidden]" in result.answer["text/plain"]
     assert key not in result.everything
@@ -312,7 +313,7 @@ def test_completion(kernel: Any) -> None:
     assert [c["text"] for c in kernel.complete("%pi --thinking h")] == ["high"]
     assert [c["text"] for c in kernel.complete("%pi_checkout fr")] == ["fruit"]
     found = kernel.complete(f"%pi_checkout {answer['id'][:4]}")
-    assert [(c["text"], "Apples are red." in c["type"]) for c in found] == [(answer["id"], True)]
+    assert [(c["text"], "Apples\u00a0are" in c["type"]) for c in found] == [(answer["id"], True)]
     assert "scripted:demo" in [c["text"] for c in kernel.complete("%pi_model scr")]
     assert [c["text"] for c in kernel.complete("%pi_session fo")] == ["fork"]
 

@@ -73,9 +73,10 @@ class Tags(HTMLParser):
         self.text += data
 
 
-MADE_BY_MARKDOWN = set(
-    "p em strong code pre a ul ol li blockquote h1 h2 h3 h4 h5 h6 hr br table thead tbody tr th td s del span div".split()
-)
+MADE_BY_MARKDOWN = {
+    *("p", "em", "strong", "code", "pre", "a", "ul", "ol", "li", "blockquote", "hr", "br", "s", "del", "span", "div"),
+    *("h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"),
+}
 ATTRIBUTES = {"href", "title", "class", "start", "style", "target", "rel", "id", "align"}
 
 
