@@ -7,15 +7,19 @@ so nothing of the user's is read or changed. The kernel is gone when the command
 from __future__ import annotations
 
 import argparse
+import asyncio
 import contextlib
 import os
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NoReturn
 
 from pi_nb.cli.notebooks import quickstart
 from pi_nb.cli.output import say
@@ -115,9 +119,9 @@ def _execute(source: Path, executed: Path, folder: Path) -> str:
     from nbclient.exceptions import CellExecutionError, DeadKernelError
 
     notebook = nbformat.read(source, as_version=4)
-    client = _client(notebook, folder)
     try:
-        client.execute()
+        with (folder / _RUNTIME / "kernel.log").open("wb") as log:
+            _run_to_end(_client(notebook, folder), log)
     except (CellExecutionError, DeadKernelError) as error:
         return _reason(notebook, error)
     finally:
@@ -137,8 +141,46 @@ def _client(notebook: Any, folder: Path) -> Any:
             return KernelSpec(argv=argv, display_name="Python 3", language="python")
 
     client = NotebookClient(notebook, timeout=_SECONDS, resources={"metadata": {"path": str(folder)}})
-    client.km = AsyncKernelManager(kernel_spec_manager=ThisPython())
+    connection = folder / _RUNTIME / "kernel.json"
+    client.km = AsyncKernelManager(kernel_spec_manager=ThisPython(), connection_file=str(connection))
     return client
+
+
+def _run_to_end(client: Any, log: BinaryIO) -> None:
+    """Run a client's notebook; if something ends it early, Ctrl-C or SIGTERM, its kernel is ended first.
+
+    It runs on a thread of its own, because on the main one nbclient takes the signals and stumbles over them.
+    """
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(client.async_execute(stdout=log, stderr=log))
+    with _sigterm_as_exit(), ThreadPoolExecutor(1) as thread, contextlib.closing(loop):
+        running = thread.submit(loop.run_until_complete, task)
+        try:
+            while not wait([running], timeout=0.2).done:  # Windows notices Ctrl-C only between two waits
+                pass
+        except BaseException:
+            client.shutdown_kernel = "immediate"
+            loop.call_soon_threadsafe(task.cancel)
+            wait([running])
+            raise
+        running.result()
+
+
+@contextlib.contextmanager
+def _sigterm_as_exit() -> Iterator[None]:
+    """Let SIGTERM end the command like an exception, so that it can tidy up. Does nothing off the main thread."""
+
+    def leave(number: int, _frame: object) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _reason(notebook: Any, error: Exception) -> str:

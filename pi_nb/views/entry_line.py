@@ -5,6 +5,7 @@ Every string that comes out of here is visible text (:mod:`pi_nb.views.plain`): 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -44,6 +45,7 @@ __all__ = ["Line", "call_line", "entry_line", "message_line", "message_text"]
 
 _PREVIEW: Final = 400  # characters looked at; no picture shows more of one entry
 _CALL: Final = 48  # cells of one tool call
+_BREAKS: Final = re.compile(r"\s*\n\s*")  # one sign of a line end is enough in a preview
 _TELLING: Final = ("command", "path", "file_path", "pattern", "query", "url", "code", "name")
 
 
@@ -138,7 +140,7 @@ def _brief(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return visible(value.strip(), limit=_PREVIEW)
+        return visible(_BREAKS.sub("\n", value[: 2 * _PREVIEW].strip()), limit=_PREVIEW)
     return str(value) if isinstance(value, bool | int | float) else "…"
 
 
