@@ -25,6 +25,7 @@ class CallIds:
         self._strict = model.api in _STRICT_APIS
         self._length = _LENGTHS.get(model.api, 64)
         self._used: set[str] = set()
+        self._numbers: dict[str, int] = {}  # where counting stopped, per stem
 
     def rename(self, ids: Sequence[str], *, native: bool) -> list[str]:
         """Return new ids for the calls of one answer; ``native`` ones, the model's own, are kept if they can be."""
@@ -34,9 +35,9 @@ class CallIds:
         return _BAD.sub("_", id)[: self._length] or "call"
 
     def _unique(self, id: str) -> str:
-        name, number = id, 1
+        name, stem = id, self._clean(id)[: self._length - 8]
         while name in self._used:
-            number += 1
-            name = f"{self._clean(id)[: self._length - 8]}_{number}"
+            self._numbers[stem] = self._numbers.get(stem, 1) + 1
+            name = f"{stem}_{self._numbers[stem]}"
         self._used.add(name)
         return name

@@ -177,10 +177,19 @@ def _answer(message: AssistantMessage) -> dict[str, Any]:
     calls = message.tool_calls
     if calls:
         wire["tool_calls"] = [_call(call) for call in calls]
-    details = [json.loads(call.thought_signature) for call in calls if call.thought_signature]
+    details = [detail for call in calls if (detail := _reasoning_detail(call)) is not None]
     if details:
         wire["reasoning_details"] = details
     return wire
+
+
+def _reasoning_detail(call: ToolCall) -> dict[str, Any] | None:
+    """Return what OpenRouter wants back with a call, if the call has such a thing."""
+    try:
+        detail = json.loads(call.thought_signature or "null")
+    except ValueError:
+        return None
+    return detail if isinstance(detail, dict) else None
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
