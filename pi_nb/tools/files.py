@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import threading
@@ -18,6 +19,7 @@ from pi_nb.tools.paths import named_errors, shown
 
 __all__ = ["open_regular", "put_content", "sole_writer", "stop_if_aborted"]
 
+_NO_SWAP = frozenset({errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV, errno.EROFS})
 _POLL = 0.05  # seconds between looks at the signal while waiting for another writer
 
 
@@ -65,8 +67,8 @@ def put_content(path: Path, data: bytes) -> None:
         raise PermissionError(13, "It may not be written", str(target))
     try:
         _swap(target, data, before)
-    except OSError:
-        if before is None:
+    except OSError as error:
+        if before is None or error.errno not in _NO_SWAP:  # a full disk above all: what is there must not be lost
             raise
         with target.open("r+b") as file:
             file.write(data)
@@ -106,10 +108,14 @@ def sole_writer(path: Path, signal: AbortSignal) -> Iterator[None]:
     """Keep other tools of this process from changing the file, also those of other sessions.
 
     Raises:
-        ToolError: The run was aborted while another was writing.
+        ToolError: The run was aborted while another was writing, or the path's links go round in a circle.
     """
+    try:
+        target = str(path.resolve())
+    except RuntimeError as error:
+        raise ToolError(f"{error}.") from error
     with _LOCKS_LOCK:
-        lock = _LOCKS.setdefault(str(path.resolve()), threading.Lock())
+        lock = _LOCKS.setdefault(target, threading.Lock())
     while not lock.acquire(timeout=_POLL):
         stop_if_aborted(signal)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from pi_nb.harness.tools import FunctionTool, ToolContext, ToolResult, tool
 from pi_nb.tools.files import stop_if_aborted
 from pi_nb.tools.paths import locate, missing, named_errors, printable, shown
 from pi_nb.tools.patterns import PathPattern
-from pi_nb.tools.truncate import noted, shorten, truncation_details
+from pi_nb.tools.truncate import MAX_LINES, noted, shorten, truncation_details
 from pi_nb.tools.walk import Walk
 
 __all__ = ["find_tool"]
@@ -45,7 +46,7 @@ def find_tool(cwd: str | Path | None = None) -> FunctionTool:
                 raise missing(place, base)
             if not place.is_dir():
                 raise ToolError(f"{shown(place, base)} is not a folder.")
-        return _search(_compiled(pattern), place, base, limit, ctx)
+        return _search(_compiled(pattern), place, base, min(limit, MAX_LINES), ctx)
 
     return find
 
@@ -62,7 +63,7 @@ def _search(pattern: PathPattern, place: Path, base: str | Path, limit: int, ctx
     prefix = shown(place, base)
     prefix = "" if prefix == "." else prefix.rstrip("/") + "/"
 
-    def found() -> Any:
+    def found() -> Iterator[str]:
         for item in walk:
             stop_if_aborted(ctx.signal)
             if pattern.matches(item.path, is_folder=item.is_folder):

@@ -21,7 +21,7 @@ from pi_nb.tools.environment import child_environment
 from pi_nb.tools.grep_worker import LINE_SECONDS, MAX_SHOWN
 from pi_nb.tools.paths import locate, missing, named_errors, printable, shown
 from pi_nb.tools.patterns import PathPattern
-from pi_nb.tools.truncate import noted, shorten, truncation_details
+from pi_nb.tools.truncate import MAX_LINES, noted, shorten, truncation_details
 from pi_nb.tools.waiting import Ending, first_of
 
 __all__ = ["grep_tool"]
@@ -77,8 +77,8 @@ def grep_tool(cwd: str | Path | None = None, *, deadline: float = DEADLINE) -> F
             "glob": glob,
             "ignoreCase": ignore_case,
             "literal": literal,
-            "context": max(0, context),
-            "limit": limit,
+            "context": max(0, min(context, MAX_LINES)),
+            "limit": min(limit, MAX_LINES),
         }
         await in_thread(_check, request=request, place=place, base=base)
         found, ending = await _search(request, ctx, deadline)

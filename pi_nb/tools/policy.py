@@ -110,7 +110,7 @@ class ToolPolicy:
         """Begin with the default rules.
 
         Args:
-            cwd: The working directory.
+            cwd: The working directory; the same as the tools have, or relative paths would be judged by another place.
             ask: Asks the user; without it everything that would be asked about is denied.
             how_to_allow: Returns what the user can type to allow a tool, for the reason of a denial.
         """

@@ -104,6 +104,15 @@ def test_grep_much(bench: Any) -> None:
     assert "of 1000 lines; narrow" in result.blocks[1].text
 
 
+def test_limits_have_a_limit(bench: Any) -> None:
+    """However many are asked for, not more come than are shown."""
+    bench.put("f", "x\n" * 5000)
+    for number in range(2100):
+        bench.put(f"many/{number}")
+    assert bench("grep", pattern="x", limit=10**9, context=10**9, path="f").details == {"matchLimitReached": 2000}
+    assert bench("find", pattern="many/*", limit=10**9).details == {"resultLimitReached": 2000}
+
+
 def test_grep_nothing(project: Any) -> None:
     """Finding nothing is a result, and no error."""
     assert project.text("grep", pattern="nowhere") == ("[No matches.]\n[Not searched: .git, node_modules.]")

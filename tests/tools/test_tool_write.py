@@ -100,6 +100,27 @@ def test_in_place_where_the_folder_is_closed(bench: Any, monkeypatch: pytest.Mon
     assert path.stat().st_ino == number
 
 
+def test_a_full_disk(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If there is no room for the new content the old stays, and nothing half of it."""
+    path = bench.put("a", "old")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert bench.error("write", path="a", content="new and longer") == "a: No space left on device."
+    assert [entry.read_text() for entry in bench.folder.iterdir()] == ["old"]
+    assert path.read_text() == "old"
+
+
+def test_links_in_a_circle(bench: Any) -> None:
+    """A link that leads to itself is an error."""
+    (bench.folder / "loop").symlink_to("loop")
+    assert "loop" in bench.error("write", path="loop", content="x")
+    assert "loop" in bench.error("edit", path="loop", oldText="x", newText="y")
+    assert "loop" in bench.error("read", path="loop")
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_read_only_file(bench: Any) -> None:
     """A file that may not be written is not replaced."""
