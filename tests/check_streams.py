@@ -128,7 +128,26 @@ def _wanted_chat(result: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-WANTED = {"anthropic": _wanted_anthropic, "openai_chat": _wanted_chat}
+def _wanted_responses(result: dict[str, Any]) -> dict[str, Any]:
+    response = result["response"]
+    usage, output = response["usage"], response["output"]
+    cached = usage["input_tokens_details"]["cached_tokens"]
+    calls = [item for item in output if item["type"] == "function_call"]
+    stops = {"completed": "toolUse" if calls else "stop", "incomplete": "length"}
+    thoughts = [item for item in output if item["type"] == "reasoning"]
+    return {
+        "text": "".join(p["text"] for item in output if item["type"] == "message" for p in item["content"]),
+        "thinking": "".join(
+            "\n\n".join(part["text"] for part in (*item["summary"], *(item.get("content") or ()))) for item in thoughts
+        ),
+        "calls": [[f"{c['call_id']}|{c['id']}", c["name"], json.loads(c["arguments"])] for c in calls],
+        "stop": stops.get(response["status"], "error"),
+        "usage": [usage["input_tokens"] - cached, usage["output_tokens"], cached, 0],
+        "unknown": sorted(i["type"] for i in output if i["type"] not in ("message", "reasoning", "function_call")),
+    }
+
+
+WANTED = {"anthropic": _wanted_anthropic, "openai_chat": _wanted_chat, "openai_responses": _wanted_responses}
 
 
 def main(arguments: list[str]) -> int:

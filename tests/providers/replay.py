@@ -14,7 +14,7 @@ from pi_nb.providers.client import _is_whole
 from pi_nb.providers.sse import SseDecoder
 from tests.providers.raw_server import Answer, serving
 
-FAMILIES = ("anthropic", "openai_chat")
+FAMILIES = ("anthropic", "openai_chat", "openai_responses")
 
 
 def make_provider(family: str, url: str, **options: Any) -> Any:
@@ -27,6 +27,10 @@ def make_provider(family: str, url: str, **options: Any) -> Any:
         from pi_nb.providers.openai_chat import OpenAIChatProvider
 
         return OpenAIChatProvider(base_url=url, **options)
+    if family == "openai_responses":
+        from pi_nb.providers.openai_responses import OpenAIResponsesProvider
+
+        return OpenAIResponsesProvider(base_url=url, **options)
     raise LookupError(family)
 
 

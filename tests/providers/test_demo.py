@@ -58,9 +58,7 @@ def test_same_context_same_answer():
     assert answer([], "hello").text == answer([], "hello").text
 
 
-@pytest.mark.parametrize(
-    "text", ["hello", "help", "markdown", "What is my name?", "count to 9", "Tell me a joke", "think"]
-)
+@pytest.mark.parametrize("text", ["hello", "help", "markdown", "What is my name?", "count to 9", "Sing!", "think"])
 def test_every_answer_says_what_it_is(text):
     """Each answer calls itself scripted and tells how to get a real model."""
     said = answer([], text).text

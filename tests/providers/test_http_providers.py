@@ -40,7 +40,17 @@ WHOLE = {
         {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}},
         {"type": "message_stop"},
     ),
+    "openai_responses": sse(
+        {"type": "response.created", "response": {}},
+        {"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "id": "msg_1"}},
+        {"type": "response.output_text.delta", "output_index": 0, "delta": "Hi"},
+        {"type": "response.output_item.done", "output_index": 0, "item": {"type": "message", "id": "msg_1"}},
+        {"type": "response.completed", "response": {"status": "completed", "usage": {"input_tokens": 3}}},
+    ),
 }
+BEGUN = {"anthropic": 3, "openai_chat": 1, "openai_responses": 3}  # pieces until "Hi" has been said
+NAME = {"anthropic": "anthropic", "openai_chat": "openai", "openai_responses": "openai"}
+VARIABLE = {"anthropic": "ANTHROPIC_API_KEY", "openai_chat": "OPENAI_API_KEY", "openai_responses": "OPENAI_API_KEY"}
 JSON = {"content-type": "application/json"}
 
 
@@ -109,7 +119,7 @@ def test_refusals_are_classified(family, status, body, code, retryable):
     """Status and error type decide the code and whether to try again; digits in the text do not."""
     error = error_of(family, status, body)
     assert (error.code, error.retryable, error.status) == (code, retryable, status)
-    assert str(error).startswith({"anthropic": "anthropic: ", "openai_chat": "openai: "}[family])
+    assert str(error).startswith(f"{NAME[family]}: ")
     assert "<html" not in str(error)
 
 
@@ -158,10 +168,10 @@ def test_unknown_model_names_near_ones(family):
     missing = refusal(
         404, {"error": {"code": "model_not_found", "type": "not_found_error", "message": "no such model"}}
     )
-    name = {"anthropic": "claude-sonet-5-5", "openai_chat": "gpt-6-sool"}[family]
+    name = "claude-sonet-5-5" if family == "anthropic" else "gpt-6-sool"
     last = over_http(family, missing, listed, request=lambda p: ask(p, model=name))[-1]
     assert last.error.code == "not_found"
-    assert {"anthropic": "anthropic:claude-sonnet-5-5", "openai_chat": "openai:gpt-6-sol"}[family] in last.error.hint
+    assert f"{NAME[family]}:{'claude-sonnet-5-5' if family == 'anthropic' else 'gpt-6-sol'}" in last.error.hint
 
 
 def test_redirects_are_not_followed(family):
@@ -175,7 +185,7 @@ def test_redirects_are_not_followed(family):
 
 def test_no_key_is_one_clear_line(family):
     """Without a key nothing is sent, and the error names the variable."""
-    variable = {"anthropic": "ANTHROPIC_API_KEY", "openai_chat": "OPENAI_API_KEY"}[family]
+    variable = VARIABLE[family]
 
     async def run():
         with serving(Answer()) as server, environment(**{variable: None}):
@@ -192,7 +202,7 @@ def test_no_key_is_one_clear_line(family):
 
 def test_key_is_read_when_a_request_is_made(family):
     """A key set after the provider was made is used."""
-    variable = {"anthropic": "ANTHROPIC_API_KEY", "openai_chat": "OPENAI_API_KEY"}[family]
+    variable = VARIABLE[family]
 
     async def run():
         with serving(Answer(WHOLE[family])) as server, environment(**{variable: None}):
@@ -239,7 +249,7 @@ def test_slow_first_token(family):
 
 def test_silence_in_the_middle(family):
     """A server that stops in the middle is a timeout that keeps what came."""
-    pieces = WHOLE[family][:3] if family == "anthropic" else WHOLE[family][:1]
+    pieces = WHOLE[family][: BEGUN[family]]
     last = over_http(family, Answer([*pieces, 1.0]), timeouts=Timeouts(idle=0.1))[-1]
     assert (last.error.code, last.message.text) == ("timeout", "Hi")
 
@@ -302,7 +312,7 @@ def test_an_error_with_status_200(family):
 
 def test_a_piece_that_is_not_json(family):
     """A garbled piece fails the answer, which may be retried, and keeps what came."""
-    pieces = WHOLE[family][:3] if family == "anthropic" else WHOLE[family][:1]
+    pieces = WHOLE[family][: BEGUN[family]]
     last = over_http(family, Answer([*pieces, b"data: {broken\n\n"]))[-1]
     assert (last.error.code, last.error.retryable, last.message.text) == ("bad_response", True, "Hi")
 
@@ -326,7 +336,7 @@ def test_empty_body(family):
 
 def test_cancelling_closes_the_connection_at_once(family):
     """When the reading task is cancelled the server sees the client leave, and the partial answer is there."""
-    pieces = WHOLE[family][:3] if family == "anthropic" else WHOLE[family][:1]
+    pieces = WHOLE[family][: BEGUN[family]]
     seen = []
 
     async def run():
@@ -424,7 +434,7 @@ def test_first_delta_arrives_while_the_server_still_sends(family):
     """Pieces are passed on as they come, not at the end."""
 
     async def run():
-        pieces = WHOLE[family][:3] if family == "anthropic" else WHOLE[family][:1]
+        pieces = WHOLE[family][: BEGUN[family]]
         with serving(Answer([*pieces, 2.0, *WHOLE[family][len(pieces) :]])) as server:
             provider = make_provider(family, server.url, api_key=KEY)
             started = time.monotonic()

@@ -65,7 +65,7 @@ def test_a_missing_system_library_is_explained(empty, monkeypatch):
     model = empty / "m.gguf"
     model.write_bytes(b"GGUF")
     for said, hint in (
-        ("libgomp.so.1: cannot open shared object file", "libgomp1"),
+        ("libgomp.so.1: cannot open", "libgomp1"),
         ("illegal instruction", "processor"),
     ):
 

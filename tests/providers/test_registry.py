@@ -16,19 +16,8 @@ from pi_nb.providers.scripted import ScriptedProvider
 from tests.providers.raw_server import Answer, serving
 
 NAMES = [
-    "anthropic",
-    "deepseek",
-    "google",
-    "groq",
-    "llamacpp",
-    "lmstudio",
-    "local",
-    "mistral",
-    "ollama",
-    "openai",
-    "openrouter",
-    "scripted",
-    "vllm",
+    *("anthropic", "deepseek", "google", "groq", "llamacpp", "lmstudio", "local", "mistral", "ollama", "openai"),
+    *("openrouter", "scripted", "vllm"),
 ]
 
 

@@ -68,7 +68,7 @@ def test_a_stream_cut_anywhere_is_an_error_or_valid(shared):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_connection_that_ends_in_the_middle(shared, family, end):
     """However a connection ends in the middle of an answer, the partial answer is kept and the error may be retried."""
-    name = {"anthropic": "thinking_text.sse.txt", "openai_chat": "after_tool_result.sse.txt"}[family]
+    name = "thinking_text.sse.txt" if family == "anthropic" else "after_tool_result.sse.txt"
     body = (shared / "streams" / family / name).read_bytes()
     events = over_http(family, Answer([body[: len(body) // 2], 0.05], end=end))
     assert isinstance(events[-1], StreamError)

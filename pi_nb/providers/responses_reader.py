@@ -1,0 +1,173 @@
+"""Reads an answer in the events of OpenAI's Responses API."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pi_nb.errors import ProviderError
+from pi_nb.providers.base import StreamEvent
+from pi_nb.providers.builder import MessageBuilder
+from pi_nb.providers.failures import failure
+from pi_nb.providers.http import event_json
+from pi_nb.providers.sse import ServerSentEvent
+
+__all__ = ["ResponsesReader"]
+
+_KINDS = {"message": "text", "reasoning": "thinking", "function_call": "toolcall"}
+_DELTAS = {
+    "response.output_text.delta": "text",
+    "response.refusal.delta": "text",
+    "response.reasoning_summary_text.delta": "thinking",
+    "response.reasoning_text.delta": "thinking",
+    "response.function_call_arguments.delta": "toolcall",
+}
+
+
+class ResponsesReader:
+    """Turns response events into stream events; each item of the response is a block."""
+
+    def __init__(self, builder: MessageBuilder) -> None:
+        self.complete = False
+        self._builder = builder
+        self._started = False
+        self._open: dict[int, int] = {}  # the item's position to the block's index
+        self._written: set[int] = set()  # blocks that have received pieces
+        self._failed: ProviderError | None = None
+
+    def feed(self, event: ServerSentEvent) -> Iterator[StreamEvent]:
+        """Yield what one event brings."""
+        if event.data.strip() == "[DONE]":
+            return
+        data = event_json(event)
+        if not isinstance(data, dict):
+            return
+        kind = str(data.get("type", event.event))
+        if kind == "error":
+            raise failure(data.get("error") or data)
+        if kind == "response.created" and not self._started:
+            self._started = True
+            yield self._builder.start()
+        elif kind in _DELTAS:
+            yield from self._delta(_DELTAS[kind], data)
+        elif (handler := _HANDLERS.get(kind)) is not None:
+            yield from handler(self, data)
+
+    def finish(self) -> Iterator[StreamEvent]:
+        """Yield the ends of what is still open, then the message."""
+        if not self.complete:
+            raise ProviderError("The answer ended before its response.completed.", code="truncated", retryable=True)
+        yield from self._builder.close_all()
+        if self._failed is not None:
+            raise self._failed
+        if self._builder.has_calls and self._builder.stop_reason == "stop":
+            self._builder.stop_reason = "toolUse"
+        self._builder.mark_damaged()
+        yield self._builder.done()
+
+    # ------------------------------------------------------------ items
+
+    def _item_added(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
+        item = _mapping(data.get("item"))
+        kind = _KINDS.get(str(item.get("type")))
+        if kind is not None:
+            yield self._open_item(data.get("output_index", 0), kind, item)
+
+    def _open_item(self, position: int, kind: str, item: Mapping[str, Any]) -> StreamEvent:
+        id = "|".join(str(item[name]) for name in ("call_id", "id") if item.get(name)) if kind == "toolcall" else ""
+        started = self._builder.open(kind, id=id, name=str(item.get("name") or ""))
+        self._open[position] = started.index
+        return started
+
+    def _item_done(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
+        item = _mapping(data.get("item"))
+        position = data.get("output_index", 0)
+        kind = _KINDS.get(str(item.get("type")))
+        if kind is None:
+            self._builder.keep(item)
+            return
+        if position not in self._open:
+            yield self._open_item(position, kind, item)
+        index = self._open.pop(position)
+        if index not in self._written:  # servers that send no pieces
+            yield from self._append(index, _text_of_item(item))
+        self._sign(index, kind, item)
+        yield self._builder.close(index)
+
+    def _sign(self, index: int, kind: str, item: Mapping[str, Any]) -> None:
+        if kind == "thinking":
+            self._builder.sign(index, json.dumps(item, ensure_ascii=False, separators=(",", ":")))
+        elif kind == "text" and item.get("id"):
+            signature = {"v": 1, "id": item["id"], **({"phase": item["phase"]} if item.get("phase") else {})}
+            self._builder.sign(index, json.dumps(signature, separators=(",", ":")))
+
+    def _delta(self, kind: str, data: dict[str, Any]) -> Iterator[StreamEvent]:
+        position = data.get("output_index", 0)
+        if position not in self._open:
+            yield self._open_item(position, kind, {})
+        text = data.get("delta")
+        if isinstance(text, str) and text:
+            yield from self._append(self._open[position], text)
+
+    def _part_added(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
+        index = self._open.get(data.get("output_index", 0))
+        if index is not None and index in self._written:
+            yield from self._append(index, "\n\n")  # between the parts of a summary
+
+    def _append(self, index: int, text: str) -> Iterator[StreamEvent]:
+        event = self._builder.append(index, text) if text else None
+        if event is not None:
+            self._written.add(index)
+            yield event
+
+    # ------------------------------------------------------------ the end
+
+    def _completed(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
+        response = _mapping(data.get("response"))
+        self.complete = True
+        self._count(_mapping(response.get("usage")))
+        if data.get("type") == "response.failed" or response.get("status") in ("failed", "cancelled"):
+            error = response.get("error") or {"message": f"The response was {response.get('status')}."}
+            self._failed = failure(error)
+        elif data.get("type") == "response.incomplete" or response.get("status") == "incomplete":
+            reason = _mapping(response.get("incomplete_details")).get("reason")
+            self._builder.stop_reason = "length"
+            if reason == "content_filter":
+                self._failed = ProviderError("The answer was stopped by a content filter.", code="content_filter")
+        yield from ()
+
+    def _count(self, usage: Mapping[str, Any]) -> None:
+        if not usage:
+            return
+        asked = _mapping(usage.get("input_tokens_details"))
+        cached, written = asked.get("cached_tokens") or 0, asked.get("cache_write_tokens") or 0
+        self._builder.count(
+            input=max(0, (usage.get("input_tokens") or 0) - cached - written),
+            output=usage.get("output_tokens"),
+            cache_read=cached,
+            cache_write=written,
+            reasoning=_mapping(usage.get("output_tokens_details")).get("reasoning_tokens"),
+        )
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text_of_item(item: Mapping[str, Any]) -> str:
+    """Return a finished item's text, or arguments."""
+    if item.get("type") == "function_call":
+        return str(item.get("arguments") or "")
+    parts = [*(item.get("summary") or ()), *(item.get("content") or ())]
+    return "\n\n".join(str(part.get("text") or part.get("refusal") or "") for part in parts if isinstance(part, dict))
+
+
+_HANDLERS: Mapping[str, Callable[[ResponsesReader, dict[str, Any]], Iterator[StreamEvent]]] = {
+    "response.output_item.added": ResponsesReader._item_added,
+    "response.output_item.done": ResponsesReader._item_done,
+    "response.reasoning_summary_part.added": ResponsesReader._part_added,
+    "response.completed": ResponsesReader._completed,
+    "response.incomplete": ResponsesReader._completed,
+    "response.failed": ResponsesReader._completed,
+}
