@@ -1,0 +1,105 @@
+"""A PostgreSQL server of the tests' own: made, started and removed by them, reached by a socket in a folder."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import sqlalchemy as sa
+
+
+def programs() -> Path | None:
+    """Return the folder with initdb and pg_ctl, or None if there is no PostgreSQL here."""
+    found = shutil.which("initdb")
+    if found:
+        return Path(found).resolve().parent
+    versions = [path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/initdb")]
+    return max(versions, key=lambda path: float(path.parent.name), default=None)
+
+
+class Server:
+    """A server in a folder of its own; nobody but this machine's users can reach it.
+
+    PostgreSQL refuses to run as root, so then it runs as a user without rights.
+    """
+
+    def __init__(self, programs: Path, folder: Path) -> None:
+        self.programs = programs
+        self.folder = folder
+        self.user = _unprivileged() if os.getuid() == 0 else None
+        if self.user:
+            os.chown(folder, self.user.pw_uid, self.user.pw_gid)
+        self._made = 0
+
+    def run(self, program: str, *args: str) -> None:
+        """Run one of PostgreSQL's programs in the folder; an error shows what it printed."""
+        rights = {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []} if self.user else {}
+        log = self.folder / "programs.log"
+        with log.open("a") as output:
+            done = subprocess.run(
+                [self.programs / program, *args],
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                check=False,
+                **rights,
+            )
+        if done.returncode:
+            log_files = [path.read_text() for path in (log, self.folder / "server.log") if path.exists()]
+            raise RuntimeError(f"{program} failed: " + "\n".join(log_files))
+
+    def start(self) -> None:
+        """Start the server and wait until it answers."""
+        options = f"-c listen_addresses='' -c unix_socket_directories={self.folder} -c fsync=off"
+        self.run("pg_ctl", "-D", "data", "-l", "server.log", "-o", options, "-w", "start")
+
+    def stop(self, mode: str = "fast") -> None:
+        """Stop the server; ``immediate`` is as if it had crashed."""
+        self.run("pg_ctl", "-D", "data", "-m", mode, "-w", "stop")
+
+    def url(self, database: str = "postgres") -> str:
+        """Return the URL of a database."""
+        query = {"host": str(self.folder)}
+        return sa.URL.create("postgresql", "tests", database=database, query=query).render_as_string()
+
+    def new_database(self) -> str:
+        """Make a database and return its URL."""
+        self._made += 1
+        name = f"sessions_{self._made}"
+        engine = sa.create_engine(
+            self.url().replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT"
+        )
+        with engine.connect() as connection:
+            connection.exec_driver_sql(f"CREATE DATABASE {name}")
+        engine.dispose()
+        return self.url(name)
+
+
+def _unprivileged() -> pwd.struct_passwd:
+    names = {entry.pw_name: entry for entry in pwd.getpwall()}
+    return names.get("postgres") or names["nobody"]
+
+
+@contextmanager
+def running(programs: Path) -> Iterator[Server]:
+    """Give a running server; its folder is short-lived, and in the system's own temporary folder, since the path of a
+    socket must be short and another user must get there.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="pi_nb_pg_"))
+    try:
+        server = Server(programs, folder)
+        server.run("initdb", "-D", "data", "-U", "tests", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(folder)
