@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pi_nb.messages import Usage
-from pi_nb.notebook.transcript import Snapshot
+if TYPE_CHECKING:
+    from pi_nb.messages import Usage
+    from pi_nb.notebook.transcript import Snapshot
 
 __all__ = ["Caption", "clean", "money", "seconds", "tokens"]
 

@@ -55,9 +55,13 @@ class CellClock:
         front_end_id = message.get("metadata", {}).get("cellId")
         digest = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()[:8]
         name = str(front_end_id or f"{self._executions}-{digest}")
-        return Cell(
-            name if self._prompts == 1 else f"{name}#{self._prompts}", ip.execution_count, front_end_id is not None
-        )
+        name = name if self._prompts == 1 else f"{name}#{self._prompts}"
+        return Cell(name, _number(ip), front_end_id is not None)
+
+
+def _number(ip: Any) -> int:
+    """Return the ``7`` of ``[7]``. The shell's own counter is one ahead while a cell runs, in some IPythons."""
+    return len(ip.history_manager.input_hist_parsed) - 1
 
 
 def _request(ip: Any) -> dict[str, Any]:

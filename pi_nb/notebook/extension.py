@@ -65,8 +65,6 @@ def runtime_of(ip: Any) -> Runtime:
 
 def greet(runtime: Runtime) -> str:
     """Return to the session of this notebook, if there is one, and say so; nothing otherwise."""
-    if not runtime.may_have_session():
-        return ""
     try:
         session = runtime.find_session()
     except PiError as error:

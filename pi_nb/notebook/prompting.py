@@ -111,6 +111,10 @@ def check(runtime: Runtime, ask: Ask) -> None:
     check_writable(runtime.session)
     if ask.model is not None:
         runtime.registry.resolve(ask.model)
+    elif runtime.harness.model is None:
+        raise UserError(
+            " ".join(runtime.harness.notices) or "There is no model.", hint="%pi_model provider:model sets one."
+        )
     if ask.thinking is not None:
         check_level(ask.thinking)
     for name in ask.tools or ():

@@ -7,7 +7,6 @@ after a kernel restart ``%load_ext pi_nb`` is back where it was; it is written t
 from __future__ import annotations
 
 import atexit
-import os
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
@@ -19,6 +18,7 @@ from pi_nb.notebook.cells import CellClock
 from pi_nb.notebook.owner import Owner
 from pi_nb.notebook.place import Place, find_place, has_stdin
 from pi_nb.notebook.settings import PiNb
+from pi_nb.session.root import default_root, find_bound
 
 if TYPE_CHECKING:
     from pi_nb.harness.agent import AgentHarness
@@ -88,12 +88,17 @@ class Runtime:
                 self._open(self._session)
 
     @property
+    def root(self) -> Path:
+        """The folder that session files are kept in."""
+        configured = self.settings.session_root
+        return Path(configured).expanduser() if configured else default_root()
+
+    @property
     def repo(self) -> SessionRepo:
         """Where session files are kept."""
         from pi_nb.session.repo import SessionRepo
 
-        root = self.settings.session_root
-        return SessionRepo(Path(root).expanduser() if root else None)
+        return SessionRepo(self.root)
 
     @property
     def session(self) -> Session:
@@ -113,8 +118,11 @@ class Runtime:
     def live(self) -> Live:
         """The harness of the session and what shows it."""
         with self._lock:
-            _ = self.session
-            assert self._live is not None
+            session = self.session
+            if self._live is None:
+                from pi_nb.notebook.live import Live
+
+                self._live = Live(self, session)
             return self._live
 
     @property
@@ -129,22 +137,13 @@ class Runtime:
 
     # ------------------------------------------------------------ sessions
 
-    def may_have_session(self) -> bool:
-        """Return whether there may be a session that is bound to this notebook; quick, so that loading is."""
-        if not self.place.name:
-            return False
-        root = self.settings.session_root or os.environ.get("PI_CODING_AGENT_SESSION_DIR")
-        agent = os.environ.get("PI_CODING_AGENT_DIR") or "~/.pi/agent"
-        return any(Path(root or Path(agent) / "sessions").expanduser().glob("*/*.jsonl"))
-
     def find_session(self) -> Session | None:
         """Open the newest session that is bound to this notebook; None if there is none."""
-        if not self.place.name:
+        mine = find_bound(self.root, self.place.kind, self.place.name) if self.place.name else []
+        if not mine:
             return None
-        mine = [i for i in self.repo.list(self.place.cwd) if i.metadata.get(self.place.kind) == self.place.name]
-        newest = max(mine, key=lambda info: info.modified.timestamp() if info.modified else 0, default=None)
-        session = self.repo.open(newest.file) if newest is not None else None
-        if session is not None and session.read_only and not has_stdin(self.ip):
+        session = self.repo.open(mine[0])
+        if session.read_only and not has_stdin(self.ip):
             session.close()  # a program inside a notebook inherits the notebook's name, not its session
             return None
         return session
@@ -167,9 +166,7 @@ class Runtime:
                 before.close()
 
     def _open(self, session: Session) -> None:
-        from pi_nb.notebook.live import Live
-
-        live, self._live, self._session = self._live, Live(self, session), session
+        live, self._live, self._session = self._live, None, session
         self.visited.add(session.id)
         if live is not None:
             live.close()

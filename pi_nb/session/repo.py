@@ -20,20 +20,12 @@ from pi_nb.session.jsonl import JsonlSessionStorage, refuse_taken_id
 from pi_nb.session.listing import SessionInfo, describe
 from pi_nb.session.lock import WriterLock, holder_text
 from pi_nb.session.logfile import Durability
+from pi_nb.session.root import default_root
 from pi_nb.session.tree import Session
 
 __all__ = ["SessionInfo", "SessionRepo", "default_root"]
 
 _ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
-
-
-def default_root() -> Path:
-    """Return the folder pi's sessions are in: what the environment names, else ``~/.pi/agent/sessions``."""
-    named = os.environ.get("PI_CODING_AGENT_SESSION_DIR")
-    if named:
-        return Path(named).expanduser()
-    agent = os.environ.get("PI_CODING_AGENT_DIR")
-    return (Path(agent).expanduser() if agent else Path.home() / ".pi" / "agent") / "sessions"
 
 
 class SessionRepo:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import queue
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -116,6 +117,11 @@ class Kernel:
         """Kill the kernel and start it anew."""
         self.manager.restart_kernel(now=True)
         self.client.wait_for_ready(timeout=60)
+
+    def kill(self) -> None:
+        """Let it die in mid-sentence, as a crash does, and start another."""
+        os.kill(self.manager.provisioner.pid, signal.SIGKILL)
+        self.restart()
 
     def close(self) -> None:
         """End it."""

@@ -1,0 +1,146 @@
+"""Loading is quick, repeatable, and unloading leaves nothing."""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import pi_nb
+from pi_nb.errors import UserError
+from pi_nb.notebook.extension import load, runtime_of, unload
+from pi_nb.notebook.owner import THREAD_NAME
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
+    """Return a shell of its own, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PI_CODING_AGENT_SESSION_DIR", str(tmp_path / "s"))
+    monkeypatch.setenv("PI_NB_MODEL", "scripted:demo")
+    ip = InteractiveShell()
+    yield ip
+    unload(ip)
+    ip.history_manager.end_session()
+
+
+def traces(ip: InteractiveShell) -> dict[str, Any]:
+    """Return all that loading changes in a shell, and the threads there are."""
+    magics = ip.magics_manager.magics
+    return {
+        "line": sorted(name for name in magics["line"] if re.match("pi(_|$)", name)),
+        "cell": sorted(name for name in magics["cell"] if re.match("pi(_|$)", name)),
+        "matchers": len(ip.Completer.custom_matchers),
+        "cleanup": len(ip.input_transformers_cleanup),
+        "tokens": len(ip.input_transformer_manager.token_transformers),
+        "configurables": len(ip.configurables),
+        "registry": "PiMagics" in ip.magics_manager.registry,
+        "threads": [t.name for t in threading.enumerate() if t.name == THREAD_NAME],
+    }
+
+
+def test_ten_reloads_leave_what_one_load_left(shell: InteractiveShell) -> None:
+    """Loading again, or unloading and loading, adds nothing; unloading removes everything, the thread too."""
+    before = traces(shell)
+    load(shell)
+    shell.run_cell("%pi hello")
+    once = traces(shell)
+    assert once["threads"] == [THREAD_NAME]
+    assert load(shell) is runtime_of(shell)
+    for _ in range(10):
+        unload(shell)
+        load(shell)
+        shell.run_cell("%pi hello")
+    assert traces(shell) == once
+    unload(shell)
+    unload(shell)
+    assert traces(shell) == before
+
+
+def test_a_runtime_that_was_unloaded_is_forgotten(shell: InteractiveShell) -> None:
+    """No runtime outlives its extension."""
+    load(shell)
+    shell.run_cell("%pi hello")
+    unload(shell)
+    gc.collect()
+    from pi_nb.notebook.runtime import Runtime
+
+    assert [o for o in gc.get_objects() if type(o) is Runtime] == []
+
+
+def test_the_way_in_from_python(shell: InteractiveShell) -> None:
+    """The runtime gives session, harness and reply; before loading it says what to do."""
+    with pytest.raises(UserError, match="not loaded"):
+        runtime_of(shell)
+    runtime = load(shell)
+    shell.run_cell("%pi hello")
+    assert runtime.reply is not None
+    assert runtime.reply.entry_id == runtime.session.leaf_id
+    assert str(runtime.harness.model) == "scripted:demo"
+    assert repr(runtime).startswith("<Runtime terminal <Session ")
+
+
+def test_loading_is_cheap(tmp_path: Path) -> None:
+    """Loading imports no HTTP client, no widgets beyond what is there, no Markdown, no validation library."""
+    code = (
+        "import sys, json\nfrom IPython.core.interactiveshell import InteractiveShell\n"
+        "ip = InteractiveShell.instance()\nbefore = set(sys.modules)\nip.run_line_magic('load_ext', 'pi_nb')\n"
+        "print(json.dumps(sorted({name.split('.')[0] for name in set(sys.modules) - before})))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    loaded = set(json.loads(done.stdout))
+    assert not loaded & {
+        "httpx",
+        "anywidget",
+        "ipywidgets",
+        "graphviz",
+        "pydantic",
+        "markdown_it",
+        "pygments",
+        "orjson",
+    }
+
+
+def test_every_magic_has_help(shell: InteractiveShell) -> None:
+    """What ? shows is the parser's help."""
+    load(shell)
+    for name in traces(shell)["line"]:
+        magic = shell.find_line_magic(name)
+        assert magic is not None
+        assert magic.__doc__ is not None
+        assert magic.__doc__.startswith(f"usage: %{name}"), name
+
+
+def test_settings(shell: InteractiveShell) -> None:
+    """%config sets what the next session begins with."""
+    load(shell)
+    shell.run_cell("%config PiNb.system_prompt = 'Be brief'\n%config PiNb.max_turns = 3")
+    harness = runtime_of(shell).harness
+    assert (harness.system_prompt, harness.max_turns) == ("Be brief", 3)
+
+
+def test_verbose_mode_shows_a_traceback(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+    """A mistake is one line, and the whole story where %xmode Verbose asks for it."""
+    load(shell)
+    shell.run_cell("%pi_checkout nonsense")
+    assert "Traceback" not in capsys.readouterr().out
+    shell.run_line_magic("xmode", "Verbose")
+    shell.run_cell("%pi_checkout nonsense")
+    assert "Traceback" in capsys.readouterr().out
+
+
+def test_the_package_loads_and_unloads_itself(shell: InteractiveShell) -> None:
+    """%load_ext calls the package's own hooks."""
+    pi_nb.load_ipython_extension(shell)
+    assert shell.find_cell_magic("pi")
+    pi_nb.unload_ipython_extension(shell)
+    assert not shell.find_cell_magic("pi")
