@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 
 from pi_nb.errors import ToolError
 from pi_nb.harness.signals import AbortSignal
-from pi_nb.tools.paths import named_errors, shown
+from pi_nb.tools.paths import follow, named_errors, shown
 
 __all__ = ["open_regular", "put_content", "sole_writer", "stop_if_aborted"]
 
@@ -60,8 +60,9 @@ def put_content(path: Path, data: bytes) -> None:
 
     Raises:
         OSError: The system refused.
+        ToolError: The path's links go round in a circle.
     """
-    target = path.resolve()
+    target = follow(path)
     before = target.stat() if target.exists() else None
     if before is not None and not os.access(target, os.W_OK):
         raise PermissionError(13, "It may not be written", str(target))
@@ -110,10 +111,7 @@ def sole_writer(path: Path, signal: AbortSignal) -> Iterator[None]:
     Raises:
         ToolError: The run was aborted while another was writing, or the path's links go round in a circle.
     """
-    try:
-        target = str(path.resolve())
-    except RuntimeError as error:
-        raise ToolError(f"{error}.") from error
+    target = str(follow(path))
     with _LOCKS_LOCK:
         lock = _LOCKS.setdefault(target, threading.Lock())
     while not lock.acquire(timeout=_POLL):

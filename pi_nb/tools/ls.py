@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from pi_nb.errors import ToolError
+from pi_nb.harness.signals import AbortSignal
 from pi_nb.harness.tools import FunctionTool, ToolContext, ToolResult, tool
 from pi_nb.tools.files import stop_if_aborted
 from pi_nb.tools.paths import locate, missing, named_errors, printable, shown
@@ -33,21 +34,23 @@ def ls_tool(cwd: str | Path | None = None) -> FunctionTool:
         place = locate(path, base)
         if limit < 1:
             raise ToolError(f"limit must be at least 1, not {limit}.")
-        names = _names(place, base)
-        stop_if_aborted(ctx.signal)
+        names = _names(place, base, ctx.signal)
         return _report(names, limit, shown(place, base))
 
     return ls
 
 
-def _names(place: Path, base: str | Path) -> list[str]:
+def _names(place: Path, base: str | Path, signal: AbortSignal) -> list[str]:
     with named_errors(place, base):
         if not place.exists():
             raise missing(place, base)
         if not place.is_dir():
             raise ToolError(f"{shown(place, base)} is not a folder; read shows a file.")
+        names = []
         with os.scandir(place) as entries:
-            names = [printable(entry.name) + _ending(entry) for entry in entries]
+            for entry in entries:
+                stop_if_aborted(signal)
+                names.append(printable(entry.name) + _ending(entry))
     return sorted(names, key=lambda name: (name.casefold(), name))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pi_nb.errors import ToolError
 
-__all__ = ["locate", "missing", "named_errors", "printable", "shown"]
+__all__ = ["follow", "locate", "missing", "named_errors", "printable", "shown"]
 
 _LOOKED_AT = 5_000  # names in a folder that are compared with one that is missing
 
@@ -31,6 +31,29 @@ def locate(path: str, cwd: str | Path) -> Path:
         raise ToolError(f"path is not valid text: {path!a}") from None
     except RuntimeError:
         raise ToolError(f"{path}: there is no such user.") from None
+
+
+def follow(path: Path) -> Path:
+    """Return where a path leads, links followed, as far as it exists.
+
+    Raises:
+        ToolError: Its links go round in a circle, or the system cannot tell.
+    """
+    try:
+        end = path.resolve()
+        circle = any(_is_link(place) for place in (end, *end.parents))  # what Python 3.13 leaves of one
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ToolError(f"{printable(path)}: {error}.") from error
+    if circle:
+        raise ToolError(f"{printable(path)}: the links go round in a circle.")
+    return end
+
+
+def _is_link(path: Path) -> bool:
+    try:
+        return path.is_symlink()
+    except OSError:  # somebody else's folder; opening will say so
+        return False
 
 
 def printable(path: str | Path) -> str:

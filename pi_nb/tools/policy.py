@@ -27,8 +27,8 @@ from typing import Any, TypeAlias
 from pi_nb.errors import ToolError, UserError
 from pi_nb.harness.hooks import ToolCallDecision, ToolCallHook
 from pi_nb.harness.threads import in_thread
-from pi_nb.tools.paths import locate, printable, shown
-from pi_nb.tools.rules import Rule, Verdict, Verdicts, covers, fits, resolved
+from pi_nb.tools.paths import follow, locate, printable, shown
+from pi_nb.tools.rules import Rule, Verdict, Verdicts, covers, fits
 
 __all__ = ["PRIVATE", "READING", "Answer", "Asker", "Question", "Rule", "ToolPolicy", "Verdict", "Verdicts"]
 
@@ -175,7 +175,7 @@ class ToolPolicy:
             ToolError: The path cannot be one.
         """
         path = arguments.get("path", _DEFAULT_PATH[tool]) if tool in _DEFAULT_PATH else None
-        return None if path is None else resolved(locate(str(path), self.cwd))
+        return None if path is None else follow(locate(str(path), self.cwd))
 
     # ------------------------------------------------------------ calls
 
@@ -217,7 +217,7 @@ class ToolPolicy:
 
     def _question(self, call: ToolCallHook, ruling: Rule) -> tuple[Question, Rule]:
         """Return what to ask about a call, and the rule that "always" would make."""
-        tool, target, home = call.tool_name, self.target(call.tool_name, call.input), resolved(self.cwd)
+        tool, target, home = call.tool_name, self.target(call.tool_name, call.input), follow(self.cwd)
         grant = Rule("allow", tool, target)
         if target is not None and ruling.path is None and target.is_relative_to(home):
             grant = Rule("allow", tool, home)

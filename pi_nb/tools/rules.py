@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from pi_nb.errors import ToolError
-from pi_nb.tools.paths import printable
+from pi_nb.tools.paths import follow, printable
 
-__all__ = ["Rule", "Verdict", "Verdicts", "covers", "fits", "resolved"]
+__all__ = ["Rule", "Verdict", "Verdicts", "covers", "fits"]
 
 Verdict: TypeAlias = Literal["allow", "ask", "deny"]
 Verdicts: tuple[Verdict, ...] = ("allow", "ask", "deny")
@@ -51,7 +50,7 @@ def fits(rule: Rule, tool: str, target: Path | None) -> bool:
         return True
     if target is None:
         return False
-    place = resolved(rule.path)
+    place = follow(rule.path)
     if target.is_relative_to(place):
         return True
     if rule.verdict == "allow":
@@ -72,7 +71,7 @@ def covers(grant: Rule, ruling: Rule, tool: str, target: Path | None) -> bool:
         return False
     if ruling.path is None:
         return True
-    return grant.path is not None and (grant.path == target or grant.path.is_relative_to(resolved(ruling.path)))
+    return grant.path is not None and (grant.path == target or grant.path.is_relative_to(follow(ruling.path)))
 
 
 def _same_inside(target: Path, place: Path) -> bool:
@@ -88,15 +87,3 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except (OSError, ValueError):
         return None
     return found.st_dev, found.st_ino
-
-
-def resolved(path: Path) -> Path:
-    """Return where a path leads, as far as it exists.
-
-    Raises:
-        ToolError: Its links go round in a circle.
-    """
-    try:
-        return path.resolve()
-    except (OSError, RuntimeError, ValueError) as error:
-        raise ToolError(f"{printable(path)}: {error}") from error

@@ -292,9 +292,10 @@ def test_find_refuses(project: Any) -> None:
 
 
 def test_find_abort(project: Any) -> None:
-    """An aborted search ends."""
+    """An aborted search ends, and so does a listing."""
     project.signal.abort()
     assert "aborted" in project.error("find", pattern="*")
+    assert "aborted" in project.error("ls")
 
 
 # ---------------------------------------------------------------- ls
