@@ -153,14 +153,10 @@ class Notebook:
 
     def run(self, index: int, timeout: float = 60) -> str:
         """Run a cell, wait until it has ended, and return the text of its output."""
-        before = self.prompt(index)
-        self.start(index)
-        self.page.wait_for_function(
-            r"""([i, b]) => { const c = document.querySelectorAll('.jp-Notebook .jp-CodeCell')[i];
-              const t = c.querySelector('.jp-InputArea-prompt').innerText; return t !== b && /\[\d+\]/.test(t); }""",
-            arg=[index, before],
-            timeout=timeout * 1000,
-        )
+        self.cell(index).locator(".cm-content").click()
+        self.page.set_default_timeout(timeout * 1000)
+        self.page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-cell')")
+        self.wait_idle(index, timeout)
         return self.output(index)
 
     def prompt(self, index: int) -> str:
