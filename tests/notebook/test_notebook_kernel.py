@@ -226,7 +226,7 @@ def test_what_a_cell_wrote(kernel: Any) -> None:
     """cell:7 is the answer that cell [7] got."""
     kernel.run("script(Reply('a'), Reply('b'))")
     kernel.run("%pi first")
-    number = kernel.run("print(get_ipython().execution_count - 1)").stream.strip()
+    number = kernel.run("print(len(In) - 2)").stream.strip()
     kernel.run("%pi second")
     assert "assistant: a" in kernel.run(f"%pi_checkout cell:{number}").stream
     assert "has written no prompt" in kernel.run("%pi_checkout cell:9999").error
