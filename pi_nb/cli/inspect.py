@@ -17,11 +17,12 @@ from typing import Any
 from pi_nb.cli.output import say
 from pi_nb.cli.sessions import open_untouched
 from pi_nb.errors import PiError, SessionError
-from pi_nb.messages import BashExecutionMessage, BranchSummaryMessage, CompactionSummaryMessage, text_of
+from pi_nb.messages import BashExecutionMessage, BranchSummaryMessage, CompactionSummaryMessage
 from pi_nb.session.context import Context, project, reduce_state
-from pi_nb.session.entries import Entry, MessageEntry
+from pi_nb.session.entries import Entry, UnknownEntry
 from pi_nb.session.refs import resolve_ref
 from pi_nb.session.tree import Session
+from pi_nb.views.entry_line import content_text
 from pi_nb.views.layout import Forest
 from pi_nb.views.outline import nodes
 from pi_nb.views.plain import visible
@@ -143,7 +144,7 @@ def _context(session: Session, leaf: str | None) -> tuple[Context, SessionError 
         tuple(context.items)
         return context, None
     except SessionError as error:
-        path = [entry for entry in _unbroken(session, leaf) if not _is_void(entry)]
+        path = [entry for entry in _unbroken(session, leaf) if not isinstance(entry, UnknownEntry)]
         state = reduce_state(path)
         items = tuple(project(path))
         return Context(leaf, items, state.model, state.thinking_level, state.active_tool_names), error
@@ -159,11 +160,6 @@ def _unbroken(session: Session, leaf: str | None) -> Sequence[Entry]:
         seen.add(entry.id)
         entry = None if entry.parent_id is None else session.get(entry.parent_id)
     return path[::-1]
-
-
-def _is_void(entry: Entry) -> bool:
-    """Return True for a message entry in which there is no message."""
-    return entry.type == "message" and not isinstance(entry, MessageEntry)
 
 
 def _state(context: Context) -> dict[str, Any]:
@@ -186,8 +182,7 @@ def _text(message: Any) -> str:
         return message.summary
     if isinstance(message, BashExecutionMessage):
         return f"$ {message.command}\n{message.output}"
-    content = getattr(message, "content", None)
-    return text_of(content) if isinstance(content, str | tuple) else ""
+    return content_text(getattr(message, "content", None))
 
 
 # ---------------------------------------------------------------- for people

@@ -22,7 +22,6 @@ from pi_nb.messages import (
     ToolCall,
     ToolResultMessage,
     UserMessage,
-    text_of,
 )
 from pi_nb.session.entries import (
     ActiveToolsChangeEntry,
@@ -41,7 +40,7 @@ from pi_nb.session.entries import (
 )
 from pi_nb.views.plain import clip, short_id, visible
 
-__all__ = ["Line", "call_line", "entry_line", "message_line", "message_text"]
+__all__ = ["Line", "call_line", "content_text", "entry_line", "message_line", "message_text"]
 
 _PREVIEW: Final = 400  # characters looked at; no picture shows more of one entry
 _CALL: Final = 48  # cells of one tool call
@@ -91,7 +90,9 @@ def entry_line(entry: Any) -> Line:
 def message_line(message: Any) -> Line:
     """Return a message in one line."""
     describe = _MESSAGES.get(type(message))
-    return Line("unknown", _brief(message.role)) if describe is None else describe(message)
+    if describe is None:
+        return Line("unknown", _brief(message.role), _content(getattr(message, "content", None)))
+    return describe(message)
 
 
 def message_text(message: Any) -> str:
@@ -106,18 +107,28 @@ def message_text(message: Any) -> str:
     return "\n".join(part for part in (*_parts(getattr(message, "content", None)), *calls, *failure) if part)
 
 
+def content_text(content: Any) -> str:
+    """Return the text of a message's content; of content that is not understood, what looks like text."""
+    if isinstance(content, str):
+        return content
+    return "".join(map(_text_of_block, content)) if isinstance(content, list | tuple) else ""
+
+
+def _text_of_block(block: Any) -> str:
+    if isinstance(block, TextContent):
+        return block.text
+    text = block.get("text") if isinstance(block, Mapping) and block.get("type") == "text" else ""
+    return text if isinstance(text, str) else ""
+
+
 def _parts(content: Any) -> list[str]:
-    if content is None or isinstance(content, str):
-        return [content or ""]
-    return [_part(block) for block in content]
+    return [_part(block) for block in content] if isinstance(content, list | tuple) else [content_text(content)]
 
 
 def _part(block: Any) -> str:
-    if isinstance(block, TextContent):
-        return block.text
     if isinstance(block, ImageContent):
         return f"[{visible(block.mime_type, limit=40)}, {len(block.data) * 3 // 4:,} bytes]"
-    return f"(thinking) {block.thinking}" if isinstance(block, ThinkingContent) else ""
+    return f"(thinking) {block.thinking}" if isinstance(block, ThinkingContent) else _text_of_block(block)
 
 
 def call_line(call: ToolCall) -> str:
@@ -149,11 +160,9 @@ def _brief(value: Any) -> str:
 
 def _content(content: Any) -> str:
     """Return the beginning of a content's text, with a note for each picture."""
-    if content is None or isinstance(content, str):
-        return _brief(content)
-    pictures = sum(isinstance(block, ImageContent) for block in content)
+    pictures = sum(isinstance(block, ImageContent) for block in content) if isinstance(content, tuple) else 0
     note = "" if not pictures else "[image]" if pictures == 1 else f"[{pictures} images]"
-    return " ".join(part for part in (_brief(text_of(content)), note) if part)
+    return " ".join(part for part in (_brief(content_text(content)), note) if part)
 
 
 def _assistant(message: Any) -> Line:

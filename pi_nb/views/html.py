@@ -16,7 +16,7 @@ from pi_nb.views.entry_line import Line, message_line, message_text
 from pi_nb.views.gutter import LANE, ROW, dot, strokes
 from pi_nb.views.layout import Row
 from pi_nb.views.looks import KINDS, page_style
-from pi_nb.views.outline import Drawn, Outline, outline
+from pi_nb.views.outline import Drawn, Mark, Outline, outline
 from pi_nb.views.plain import short_id, visible
 from pi_nb.views.text import context_heading, gutter_text, not_in_context
 
@@ -25,6 +25,7 @@ __all__ = ["context_html", "tree_html"]
 _LONGEST: Final = 20_000  # characters of one message that are shown
 _FONT: Final = "font:13px/1.5 system-ui,-apple-system,'Segoe UI','Helvetica Neue',Arial,sans-serif"
 _MONO: Final = "font:11px/1.5 ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace"
+_CODE: Final = f"{_MONO};background:none!important;padding:0!important;color:var(--dim)"  # JupyterLab's is stubborn
 _TREE_STYLE: Final = page_style(
     ".pi-nb-tree",
     ("", f"{_FONT};color:var(--text);overflow-x:auto"),
@@ -32,12 +33,14 @@ _TREE_STYLE: Final = page_style(
     (".row", f"display:flex;align-items:center;height:{ROW}px;padding:0 8px;border-radius:5px;white-space:nowrap"),
     (".row.here", "background:var(--soft)"),
     (".row.first", "margin-top:8px"),
-    ("code", f"{_MONO};background:none;padding:0;color:var(--dim)"),
+    ("code.mono", _CODE),
+    (".row>code.mono", "min-width:8ch"),
     ("svg", "flex:none;display:block;margin:0 8px"),
     (".words", "overflow:hidden;text-overflow:ellipsis;min-width:8em"),
     (".who", "font-weight:600"),
     (".off .who,.quiet .who", "font-weight:400"),
     (".mark", f"{_MONO};flex:none;margin-right:6px;padding:0 5px;border:1px solid;border-radius:4px;color:var(--dim)"),
+    (".mark .bracket", "display:none"),
     (".mark.leaf", "color:var(--back);background:var(--path);border-color:var(--path)"),
     (".mark.label", "color:var(--tool)"),
     (".mark.broken", "color:var(--fail)"),
@@ -48,10 +51,10 @@ _CONTEXT_STYLE: Final = page_style(
     (".head", "color:var(--dim);padding:2px 8px 6px"),
     (".message", "margin:0 0 6px;padding:4px 10px;border-left:3px solid var(--line)"),
     *((f".message.{kind}", f"border-color:var(--{kind})") for kind in KINDS),
-    ("code", f"{_MONO};background:none;padding:0;color:var(--dim)"),
+    ("code.mono", _CODE),
     (".who", "font-weight:600"),
-    ("pre", f"{_FONT};margin:2px 0 0;padding:0;background:none;color:inherit;white-space:pre-wrap"),
-    ("pre", "overflow-wrap:anywhere;max-height:24em;overflow:auto"),
+    ("pre.said", f"{_FONT};margin:2px 0 0;padding:0;background:none;color:inherit;white-space:pre-wrap"),
+    ("pre.said", "overflow-wrap:anywhere;max-height:24em;overflow:auto"),
 )
 
 
@@ -78,10 +81,20 @@ def _tree_parts(shown: Outline) -> Iterator[str]:
 def _tree_row(drawn: Drawn, *, first: bool) -> str:
     row = drawn.row
     css = "row" + " here" * row.leaf + " first" * first
-    marks = "".join(f'<span class="mark {mark.kind}">{escape(mark.text)}</span> ' for mark in drawn.marks)
+    marks = "".join(map(_mark, drawn.marks))
     css_words = "words" + " off" * (not row.active) + " quiet" * (not drawn.line.is_message)
     words = f'<span class="{css_words}" title="{escape(str(drawn.line))}">{_words(drawn.line)}</span>'
-    return f'<div class="{css}"><code>{escape(drawn.id)}</code> {_gutter(row, drawn.line.kind)} {marks}{words}</div>'
+    return f'<div class="{css}">{_mono(drawn.id)} {_gutter(row, drawn.line.kind)} {marks}{words}</div>'
+
+
+def _mono(text: str) -> str:
+    return f'<code class="mono">{escape(text)}</code>'
+
+
+def _mark(mark: Mark) -> str:
+    """Return a tag; its brackets are seen only where its style is not."""
+    left, right = ('<span class="bracket">[</span>', '<span class="bracket">]</span>')
+    return f'<span class="mark {mark.kind}">{left}{escape(mark.text)}{right}</span> '
 
 
 def _gutter(row: Row, kind: str) -> str:
@@ -96,7 +109,7 @@ def _gutter(row: Row, kind: str) -> str:
 
 
 def _words(line: Line) -> str:
-    calls = "".join(f" <code>[{escape(call)}]</code>" for call in line.calls)
+    calls = "".join(f" {_mono(f'[{call}]')}" for call in line.calls)
     failure = f' <span class="fail">({escape(line.failure)})</span>' if line.failure else ""
     return f'<b class="who {line.kind}">{escape(line.head)}</b> {escape(line.text)}{calls}{failure}'
 
@@ -118,12 +131,12 @@ def _context_parts(context: Context, provenance: Mapping[str, str]) -> Iterator[
         line, why = message_line(item.message), provenance.get(item.entry_id, "kept")
         note = "" if why == "kept" else f" <i>{escape(visible(why))}</i>"
         yield (
-            f'<div class="message {line.kind}"><code>{number} · {escape(short_id(item.entry_id))}</code> '
-            f'<b class="who {line.kind}">{escape(line.head)}</b>{note}<pre>{_body(item.message)}</pre></div>'
+            f'<div class="message {line.kind}">{_mono(f"{number} · {short_id(item.entry_id)}")} '
+            f'<b class="who {line.kind}">{escape(line.head)}</b>{note}'
+            f'<pre class="said">{_body(item.message)}</pre></div>'
         )
     for why, ids in not_in_context(context, provenance).items():
-        left_out = f"not in the context, {escape(visible(why))}: <code>{escape(' '.join(ids))}</code>"
-        yield f'<div class="head">{left_out}</div>'
+        yield f'<div class="head">not in the context, {escape(visible(why))}: {_mono(" ".join(ids))}</div>'
     yield "</div>"
 
 

@@ -71,7 +71,7 @@ def test_without_pictures_and_styles_it_still_reads(boat: Session) -> None:
     assert f"{ids[1]} ● user I am Ada." in found
     assert f"{ids[3]} ├─● user My boat is green." in found
     assert f"{ids[4]} │ ● assistant I look. [bash: ls]" in found
-    assert f"{ids[9]}   ○ tub assistant  (aborted)" in found
+    assert f"{ids[9]}   ○ [tub] assistant  (aborted)" in found
 
 
 def test_it_loads_and_runs_nothing(boat: Session, hostile: Session) -> None:
