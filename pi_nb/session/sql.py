@@ -183,7 +183,11 @@ class SqlSessionStorage(IndexedStorage):
             if self._why_read_only is not None:
                 raise SessionError(f"Cannot write session {self._header.id}: {self._why_read_only}.", code="storage")
             fields, line = self._encode(entry)
-            news = self._write(fields, line)
+            try:
+                news = self._write(fields, line)
+            except SessionError as error:
+                self._look_for(fields, line, error)
+                return
             self._take(news)
             self._remember(fields, line, entry)
             self._log_leaf = self._index.leaf_id
@@ -194,12 +198,31 @@ class SqlSessionStorage(IndexedStorage):
         if fields["type"] == "session_info":
             take, values["title"] = _take_place_and_name, _name_column(fields)
         with self._database.writing() as connection:
-            found = connection.execute(take, values).scalar()
-            if found is None:
+            length = connection.execute(take, values).scalar()
+            if length is None:
                 raise self._gone()
-            news = self._news(connection, found - 1)
-            connection.execute(_add, _row(self._number, found - 1, fields, line))
+            known = length - 1 == len(self._index)
+            news = [] if known else self._news(connection)
+            if any(lines.decode(other)["id"] == fields["id"] for other in news):
+                raise SessionError(f"The id {fields['id']} was taken meanwhile; append again.", code="storage")
+            connection.execute(_add, _row(self._number, length - 1, fields, line))
         return news
+
+    def _look_for(self, fields: Mapping[str, Any], line: bytes, error: SessionError) -> None:
+        """Take in an entry that arrived although the connection broke before the answer did; else raise the error."""
+        cause = error.__cause__
+        if not (isinstance(cause, sa.exc.DBAPIError) and cause.connection_invalidated):
+            raise error
+        try:
+            with self._database.reading() as connection:
+                news = self._news(connection)
+        except SessionError:
+            error.hint = "It may have been written all the same: refresh before you try again."
+            raise error from cause
+        self._take(news)
+        if line not in news:
+            raise error
+        self._index.leaf_id = fields["targetId"] if fields["type"] == "leaf" else fields["id"]
 
     def _gone(self) -> SessionError:
         return SessionError(
@@ -221,7 +244,7 @@ class SqlSessionStorage(IndexedStorage):
                 length = connection.execute(_read_length, {"number": self._number}).scalar()
                 if length is None:
                     raise self._gone()
-                news = self._news(connection, length)
+                news = self._news(connection) if length > len(self._index) else []
             self._take(news)
             return len(news)
 
@@ -232,11 +255,9 @@ class SqlSessionStorage(IndexedStorage):
             self._index.leaf_id = self._log_leaf
             return count
 
-    def _news(self, connection: sa.Connection, length: int) -> list[bytes]:
-        known = len(self._index)
-        if length == known:
-            return []
-        where = {"number": self._number, "start": known}
+    def _news(self, connection: sa.Connection) -> list[bytes]:
+        """Return the lines that are not known here."""
+        where = {"number": self._number, "start": len(self._index)}
         return [line.encode() for line in connection.execute(_read_news, where).scalars()]
 
     def _take(self, news: Sequence[bytes]) -> None:
@@ -261,7 +282,7 @@ def _find_session(database: Database, session_id: str) -> tuple[int, str]:
             found = connection.execute(which).one_or_none()
         if found is not None:
             return found.number, found.header
-    raise SessionError(f"There is no session {session_id!r} in {database!r}.", code="not_found")
+    raise SessionError(f"There is no session {session_id!r} in {database.place}.", code="not_found")
 
 
 def _insert_session(database: Database, header: Header, raw: Sequence[bytes]) -> int:
@@ -277,7 +298,7 @@ def _insert_session(database: Database, header: Header, raw: Sequence[bytes]) ->
     }
     with database.writing() as connection:
         if connection.execute(sa.select(sessions.c.number).where(sessions.c.id == row["id"])).first():
-            raise SessionError(f"The session id {header.id} is taken in {database!r}.")
+            raise SessionError(f"The session id {header.id} is taken in {database.place}.")
         number: int = connection.execute(sa.insert(sessions).values(row).returning(sessions.c.number)).scalar_one()
         for start in range(0, len(raw), _BATCH):
             batch = range(start, min(start + _BATCH, len(raw)))

@@ -101,8 +101,13 @@ class Database:
         self._prepared = False
         self._closed = False
 
+    @property
+    def place(self) -> str:
+        """The database in words, without a password."""
+        return self.url.render_as_string(hide_password=True)
+
     def __repr__(self) -> str:
-        return f"<Database {self.url.render_as_string(hide_password=True)}>"
+        return f"<Database {self.place}>"
 
     def _lite(self, durability: Durability) -> sa.Engine:
         engine = sa.create_engine(self.url, connect_args={"timeout": self._timeout})
@@ -165,9 +170,8 @@ class Database:
             yield
         except sa.exc.SQLAlchemyError as error:
             cause = getattr(error, "orig", None) or error
-            where = self.url.render_as_string(hide_password=True)
             raise SessionError(
-                f"Cannot {what} the sessions in {where}: {str(cause).strip().splitlines()[0]}.",
+                f"Cannot {what} the sessions in {self.place}: {str(cause).strip().splitlines()[0]}.",
                 code="storage",
                 path=self.url.database if self._is_sqlite else None,
             ) from error
@@ -198,7 +202,7 @@ class Database:
                 version = self._version()
         if version != SCHEMA_VERSION:
             raise SessionError(
-                f"{self!r} has tables of version {version} and this program knows version {SCHEMA_VERSION}.",
+                f"{self.place} has tables of version {version} and this program knows version {SCHEMA_VERSION}.",
                 code="storage",
                 hint="A newer version of pi_nb may read it.",
             )
