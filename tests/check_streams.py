@@ -38,12 +38,10 @@ def check(folder: Path, families: tuple[str, ...] = FAMILIES) -> Iterator[Checke
 
 def answer(path: Path, expected: dict[str, Any]) -> Answer:
     """Return the response that a recorded file stands for."""
-    status = re.match(r"Error code: (\d+)", expected.get("message", ""))
+    status = re.match(r"(?:Error code: )?(\d+)", expected.get("message", ""))
     if path.suffix == ".json":
-        pieces = cut(path.read_bytes(), 7)
-        return Answer(
-            pieces, status=int(status.group(1)) if status else 400, headers={"content-type": "application/json"}
-        )
+        code = 200 if expected["ok"] else int(status.group(1)) if status else 400
+        return Answer(cut(path.read_bytes(), 7), status=code, headers={"content-type": "application/json"})
     return Answer(cut(body(path), 7))
 
 
@@ -81,6 +79,7 @@ def compare(family: str, expected: dict[str, Any], events: list[Any]) -> Iterato
         "text": message.text,
         "thinking": "".join(b.thinking for b in message.content if isinstance(b, ThinkingContent)),
         "calls": [[call.id, call.name, call.arguments] for call in message.tool_calls],
+        "named_calls": [[call.name, call.arguments] for call in message.tool_calls],
         "stop": message.stop_reason,
         "usage": [message.usage.input, message.usage.output, message.usage.cache_read, message.usage.cache_write],
         "unknown": sorted(b.type for b in message.content if isinstance(b, UnknownContent)),
@@ -147,7 +146,30 @@ def _wanted_responses(result: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-WANTED = {"anthropic": _wanted_anthropic, "openai_chat": _wanted_chat, "openai_responses": _wanted_responses}
+def _wanted_gemini(result: dict[str, Any]) -> dict[str, Any]:
+    usage, parts = result["usage"], result["parts"]
+    cached = usage.get("cached_content_token_count") or 0
+    calls = [
+        [part["function_call"]["name"], part["function_call"]["args"]] for part in parts if "function_call" in part
+    ]
+    stops = {"FinishReason.STOP": "toolUse" if calls else "stop", "FinishReason.MAX_TOKENS": "length"}
+    asked = usage["prompt_token_count"] + (usage.get("tool_use_prompt_token_count") or 0)
+    said = (usage.get("candidates_token_count") or 0) + (usage.get("thoughts_token_count") or 0)
+    return {
+        "text": "".join(p.get("text") or "" for p in parts if not p.get("thought")),
+        "thinking": "".join(p.get("text") or "" for p in parts if p.get("thought")),
+        "named_calls": calls,
+        "stop": stops.get(result["finish"], "error"),
+        "usage": [asked - cached, said, cached, 0],
+    }
+
+
+WANTED = {
+    "anthropic": _wanted_anthropic,
+    "openai_chat": _wanted_chat,
+    "openai_responses": _wanted_responses,
+    "gemini": _wanted_gemini,
+}
 
 
 def main(arguments: list[str]) -> int:

@@ -20,7 +20,8 @@ from pi_nb.providers.sse import ServerSentEvent, SseDecoder
 
 __all__ = ["Clients", "Timeouts", "refusal", "sse_events", "translated"]
 
-_HEAD_LIMIT = 65_536
+_HEAD_LIMIT = 4_000_000  # what is kept of a body that may turn out to be no event stream
+_ERROR_LIMIT = 65_536
 _DRAIN_SECONDS = 0.5  # an answer that is complete is not worth waiting for the end of its body
 
 
@@ -106,7 +107,8 @@ async def sse_events(
     if last is not None and _is_whole(last):
         yield last
     elif not count and head.strip():
-        raise _no_stream(head)
+        for whole in _whole_answer(head):
+            yield whole
 
 
 async def _chunks(response: httpx.Response, timeouts: Timeouts, reader: Completable) -> AsyncGenerator[bytes, None]:
@@ -147,11 +149,24 @@ def _is_whole(event: ServerSentEvent) -> bool:
     return True
 
 
-def _no_stream(head: bytes) -> ProviderError:
-    error = parse_error_body(head)
-    if b'"error"' in head:
-        return failure(head)
-    return ProviderError(f"This is no event stream: {error.message}", code="bad_response", hint="Check the base URL.")
+def _whole_answer(body: bytes) -> list[ServerSentEvent]:
+    """Return the events in a body that is no event stream: some servers answer at once, or with an array of events.
+
+    Raises:
+        ProviderError: It is neither.
+    """
+    try:
+        data = json.loads(body)
+    except ValueError:
+        data = None
+    if isinstance(data, dict) and ("choices" in data or "candidates" in data):
+        data = [data]
+    if isinstance(data, list) and all(isinstance(item, dict) and "error" not in item for item in data):
+        return [ServerSentEvent(data=json.dumps(item)) for item in data]
+    if b'"error"' in body:
+        raise failure(body)
+    said = parse_error_body(body).message
+    raise ProviderError(f"This is no event stream: {said}", code="bad_response", hint="Check the base URL.")
 
 
 async def refusal(response: httpx.Response, timeouts: Timeouts) -> ProviderError:
@@ -161,7 +176,7 @@ async def refusal(response: httpx.Response, timeouts: Timeouts) -> ProviderError
         async with asyncio.timeout(timeouts.connect), aclosing(_raw(response)) as pieces:
             async for chunk in pieces:
                 body += chunk
-                if len(body) > _HEAD_LIMIT:
+                if len(body) > _ERROR_LIMIT:
                     break
     except (httpx.HTTPError, TimeoutError):
         pass  # the status alone says enough

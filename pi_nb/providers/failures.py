@@ -46,9 +46,18 @@ def parse_error_body(body: Any) -> ErrorBody:
     message = error.get("message") or error.get("msg") or error.get("detail") or json.dumps(error, default=str)
     if nested and nested not in str(message):
         message = f"{message}: {nested}"
-    words = (error.get("code"), error.get("type"), error.get("status"), error.get("error_type"))
+    words = [error.get("code"), error.get("type"), error.get("status"), error.get("error_type")]
+    words += [detail.get("reason") for detail in _google_details(data)]
     kinds = [str(word).lower() for word in words if isinstance(word, str)]
     return ErrorBody(_short(str(message)), " ".join(kinds))
+
+
+def _google_details(body: Any) -> list[Mapping[str, Any]]:
+    """Return the details of a Google error, each an object with a type of its own."""
+    data = body[0] if isinstance(body, list) and body else body
+    error = data.get("error") if isinstance(data, Mapping) else None
+    details = error.get("details") if isinstance(error, Mapping) else None
+    return [detail for detail in details if isinstance(detail, Mapping)] if isinstance(details, list) else []
 
 
 def _decoded(body: Any) -> Any:
@@ -137,7 +146,7 @@ _BY_STATUS: Mapping[int, ProviderCode] = {
 _BY_KIND: tuple[tuple[re.Pattern[str], ProviderCode], ...] = (
     (re.compile(r"overloaded|capacity|unavailable"), "overloaded"),
     (re.compile(r"rate_limit|resource_exhausted|too_many_requests|insufficient_quota"), "rate_limit"),
-    (re.compile(r"auth|permission|invalid_api_key|billing"), "auth"),
+    (re.compile(r"auth|permission|api_key|billing"), "auth"),
     (re.compile(r"content_filter|content_policy|safety|moderation|refusal"), "content_filter"),
     (re.compile(r"not_found"), "not_found"),
     (re.compile(r"timeout|deadline"), "timeout"),
@@ -163,7 +172,7 @@ def failure(
         hint=_HINTS.get(code, ""),
         status=status,
         request_id=headers.get("request-id") or headers.get("x-request-id"),
-        retry_after=retry_after(headers),
+        retry_after=retry_after(headers) if retry_after(headers) is not None else _retry_delay(body),
         retryable=retryable and code not in ("auth", "context_overflow", "content_filter", "not_found"),
     )
 
@@ -217,6 +226,15 @@ def retry_after(headers: Mapping[str, str], *, now: float | None = None) -> floa
     if (seconds := _number(value)) is not None:
         return max(0.0, seconds)
     return _until(value, time.time() if now is None else now) if value else None
+
+
+def _retry_delay(body: Any) -> float | None:
+    """Return the seconds that a Google error asks to wait, such as ``34.4s``."""
+    for detail in _google_details(_decoded(body)):
+        delay = detail.get("retryDelay")
+        if isinstance(delay, str) and (seconds := _number(delay.removesuffix("s"))) is not None:
+            return max(0.0, seconds)
+    return None
 
 
 def _number(text: str | None) -> float | None:

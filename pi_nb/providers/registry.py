@@ -150,8 +150,10 @@ def default_registry() -> Registry:
     """Return a registry of every provider this package has, none of them built yet."""
     registry = Registry()
     registry.promise("anthropic", _anthropic)
-    for name in ("openai", "openrouter", "deepseek", "groq", "mistral", "ollama", "vllm", "llamacpp", "lmstudio"):
+    registry.promise("openai", _openai)
+    for name in ("openrouter", "deepseek", "groq", "mistral", "ollama", "vllm", "llamacpp", "lmstudio"):
         registry.promise(name, partial(_openai_chat, name))
+    registry.promise("google", _google)
     registry.promise("local", _local)
     registry.promise("scripted", _demo)
     return registry
@@ -163,10 +165,25 @@ def _anthropic() -> Provider:
     return AnthropicProvider()
 
 
+def _openai() -> Provider:
+    """Return OpenAI by its Responses API, which its newer models need to call tools; elsewhere Chat is spoken."""
+    if os.environ.get("OPENAI_BASE_URL", "").strip():
+        return _openai_chat("openai")
+    from pi_nb.providers.openai_responses import OpenAIResponsesProvider
+
+    return OpenAIResponsesProvider()
+
+
 def _openai_chat(dialect: str) -> Provider:
     from pi_nb.providers.openai_chat import OpenAIChatProvider
 
     return OpenAIChatProvider(dialect)
+
+
+def _google() -> Provider:
+    from pi_nb.providers.google import GoogleProvider
+
+    return GoogleProvider()
 
 
 def _local() -> Provider:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pi_nb.models import THINKING_LEVELS, Model
 
-__all__ = ["anthropic_thinking", "budget_tokens", "clamp", "openai_effort"]
+__all__ = ["anthropic_thinking", "budget_tokens", "clamp", "gemini_thinking", "openai_effort"]
 
 _BUDGETS: Final = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16_384, "xhigh": 32_000}
 _VERSION = re.compile(r"claude-[a-z]+-(\d+)(?:-(\d{1,2}))?(?!\d)")
@@ -78,3 +78,18 @@ def openai_effort(model: Model, level: str) -> str | None:
             effort = clamp(level, allowed)
             return "none" if effort == "off" else effort
     return None if level == "off" else clamp(level, ("low", "medium", "high"))
+
+
+# ---------------------------------------------------------------- Gemini
+
+
+def gemini_thinking(model: Model, level: str) -> dict[str, Any]:
+    """Return the part of Gemini's ``generationConfig`` that asks for thinking at ``level``; empty for none."""
+    if not model.reasoning:
+        return {}
+    if "gemini-2" in model.id:
+        least = 128 if "pro" in model.id else 0  # 2.5 Pro cannot stop thinking
+        budget = max(least, min(budget_tokens(level), 24_576))
+        return {"thinkingConfig": {"includeThoughts": level != "off", "thinkingBudget": budget}}
+    name = clamp("minimal" if level == "off" else level, ("low", "medium", "high"))
+    return {"thinkingConfig": {"includeThoughts": level != "off", "thinkingLevel": name.upper()}}

@@ -14,7 +14,7 @@ from pi_nb.providers.client import _is_whole
 from pi_nb.providers.sse import SseDecoder
 from tests.providers.raw_server import Answer, serving
 
-FAMILIES = ("anthropic", "openai_chat", "openai_responses")
+FAMILIES = ("anthropic", "openai_chat", "openai_responses", "gemini")
 
 
 def make_provider(family: str, url: str, **options: Any) -> Any:
@@ -31,6 +31,10 @@ def make_provider(family: str, url: str, **options: Any) -> Any:
         from pi_nb.providers.openai_responses import OpenAIResponsesProvider
 
         return OpenAIResponsesProvider(base_url=url, **options)
+    if family == "gemini":
+        from pi_nb.providers.google import GoogleProvider
+
+        return GoogleProvider(base_url=url, **options)
     raise LookupError(family)
 
 

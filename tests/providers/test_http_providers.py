@@ -47,10 +47,19 @@ WHOLE = {
         {"type": "response.output_item.done", "output_index": 0, "item": {"type": "message", "id": "msg_1"}},
         {"type": "response.completed", "response": {"status": "completed", "usage": {"input_tokens": 3}}},
     ),
+    "gemini": sse(
+        {"candidates": [{"content": {"parts": [{"text": "Hi"}]}}]},
+        {"candidates": [{"finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 3}},
+    ),
 }
-BEGUN = {"anthropic": 3, "openai_chat": 1, "openai_responses": 3}  # pieces until "Hi" has been said
-NAME = {"anthropic": "anthropic", "openai_chat": "openai", "openai_responses": "openai"}
-VARIABLE = {"anthropic": "ANTHROPIC_API_KEY", "openai_chat": "OPENAI_API_KEY", "openai_responses": "OPENAI_API_KEY"}
+BEGUN = {"anthropic": 3, "openai_chat": 1, "openai_responses": 3, "gemini": 1}  # pieces until "Hi" has been said
+NAME = {"anthropic": "anthropic", "openai_chat": "openai", "openai_responses": "openai", "gemini": "google"}
+VARIABLE = {
+    "anthropic": "ANTHROPIC_API_KEY",
+    "openai_chat": "OPENAI_API_KEY",
+    "openai_responses": "OPENAI_API_KEY",
+    "gemini": "GEMINI_API_KEY",
+}
 JSON = {"content-type": "application/json"}
 
 
@@ -164,12 +173,13 @@ def test_request_id_and_retry_after(family):
 
 def test_unknown_model_names_near_ones(family):
     """A model that does not exist is answered with those that do."""
-    listed = refusal(200, {"data": [{"id": "claude-sonnet-5-5"}, {"id": "gpt-6-sol"}, {"id": "embed"}]})
+    names = ["claude-sonnet-5-5", "gpt-6-sol", "embed"]
+    listed = {"data": [{"id": name} for name in names], "models": [{"name": f"models/{name}"} for name in names]}
     missing = refusal(
         404, {"error": {"code": "model_not_found", "type": "not_found_error", "message": "no such model"}}
     )
     name = "claude-sonet-5-5" if family == "anthropic" else "gpt-6-sool"
-    last = over_http(family, missing, listed, request=lambda p: ask(p, model=name))[-1]
+    last = over_http(family, missing, refusal(200, listed), request=lambda p: ask(p, model=name))[-1]
     assert last.error.code == "not_found"
     assert f"{NAME[family]}:{'claude-sonnet-5-5' if family == 'anthropic' else 'gpt-6-sol'}" in last.error.hint
 
@@ -213,7 +223,8 @@ def test_key_is_read_when_a_request_is_made(family):
             return server.received[0].headers
 
     headers = asyncio.run(run())
-    assert KEY in (headers.get("x-api-key"), headers.get("authorization", "").removeprefix("Bearer "))
+    bearer = headers.get("authorization", "").removeprefix("Bearer ")
+    assert KEY in (headers.get("x-api-key"), headers.get("x-goog-api-key"), bearer)
 
 
 def test_key_is_told_to_nobody(family):

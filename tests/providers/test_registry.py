@@ -63,6 +63,13 @@ def test_known_models_have_their_limits():
     assert (guess.vision, guess.reasoning) == (True, True)
 
 
+def test_openai_speaks_what_its_address_speaks(monkeypatch):
+    """OpenAI itself is asked by Responses; a base URL of one's own by Chat Completions."""
+    assert default_registry().resolve("openai:gpt-6-sol")[1].api == "openai-responses"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    assert default_registry().resolve("openai:gpt-6-sol")[1].api == "openai-completions"
+
+
 def test_unknown_provider_names_near_ones():
     """A slip of the pen is answered with what was meant."""
     with pytest.raises(UserError) as caught:

@@ -41,6 +41,11 @@ def bodies(shared):
             yield family, path.name, check_streams.body(path)
 
 
+def content_of(message):
+    """Return the blocks without the ids of calls, which are made up where a provider gives none."""
+    return [{**block.to_wire(), "id": ""} for block in message.content]
+
+
 def prefix(short, long):
     return long[: len(short)] == short
 
@@ -61,14 +66,15 @@ def test_a_stream_cut_anywhere_is_an_error_or_valid(shared):
                 assert last.error.retryable == (last.error.code == "truncated"), where
                 assert prefix(last.message.text, whole.text), where
             elif "programmatic" not in name:
-                assert last.message.content == whole.content, where
+                assert content_of(last.message) == content_of(whole), where
 
 
 @pytest.mark.parametrize("end", ["finish", "close", "reset"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_connection_that_ends_in_the_middle(shared, family, end):
     """However a connection ends in the middle of an answer, the partial answer is kept and the error may be retried."""
-    name = "thinking_text.sse.txt" if family == "anthropic" else "after_tool_result.sse.txt"
+    names = {"anthropic": "thinking_text.sse.txt", "gemini": "grounding_search.sse.txt"}
+    name = names.get(family, "after_tool_result.sse.txt")
     body = (shared / "streams" / family / name).read_bytes()
     events = over_http(family, Answer([body[: len(body) // 2], 0.05], end=end))
     assert isinstance(events[-1], StreamError)
@@ -82,5 +88,5 @@ def test_pieces_of_one_byte(shared):
         if len(body) < 12_000:
             small = into_reader(family, [body[i : i + 1] for i in range(len(body))])[-1].message
             large = into_reader(family, [body])[-1].message
-            assert small.content == large.content, name
+            assert content_of(small) == content_of(large), name
             assert small.usage == large.usage, name
