@@ -26,7 +26,7 @@ from pi_nb.messages import AssistantMessage, ToolCall, ToolResultMessage, now_ms
 
 __all__ = ["CANCEL_GRACE", "GRACE", "run_calls"]
 
-GRACE = 0.5
+GRACE = 0.25
 """Seconds a tool has to end by itself after an abort."""
 CANCEL_GRACE = 0.2
 """Seconds it has to end after being cancelled."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeAlias
 
 from pi_nb.errors import HarnessError
@@ -17,9 +17,9 @@ Listener: TypeAlias = Callable[[HarnessEvent], Awaitable[None] | None]
 class Listeners:
     """An ordered set of subscribers. Every one hears every event; the first that raises fails the run afterwards."""
 
-    def __init__(self) -> None:
-        self._listeners: dict[int, Listener] = {}
-        self._next = 0
+    def __init__(self, listeners: Iterable[Listener] = ()) -> None:
+        self._listeners: dict[int, Listener] = dict(enumerate(listeners))
+        self._next = len(self._listeners)
 
     def __len__(self) -> int:
         return len(self._listeners)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pi_nb.errors import HarnessError
+from pi_nb.errors import HarnessError, SessionError
 from pi_nb.harness.activities import Activities
 from pi_nb.harness.compactor import Compactor
 from pi_nb.harness.configuration import Configuration
@@ -68,18 +68,15 @@ class Runner:
         config = self.config.copy()
         for _ in config.restore_at(self.session, at):
             continue
-        self._remember_home()
-        self._scattered = True
-        listeners = Listeners()
-        if listener is not None:
-            listeners.add(listener)
-        run = self._run(Cursor(self.session, at, follows=lambda: False), config, brief, listeners.emit)
-        run.queues = Queues(steering_mode="all", follow_up_mode="all")
+        cursor = Cursor(self.session, at, follows=lambda: False)
         if model is not None:
             config.model = config.find_model(model)
-            run.cursor.add(self.session.append_model_change, config.model.provider, config.model.id)
+        run = self._run(cursor, config, brief, Listeners(() if listener is None else (listener,)).emit)
+        run.queues = Queues(steering_mode="all", follow_up_mode="all")
+        self._remember_home()
+        self._scattered = True
         self.activities.begin(run, beside=True)
-        return await self.activities.attend(run, self._perform(run, message, brief))
+        return await self.activities.attend(run, self._perform(run, message, brief, model_change=model is not None))
 
     def settle(self) -> None:
         """Put the leaf back and write what waits, once nobody is busy any more."""
@@ -129,13 +126,23 @@ class Runner:
             self.settle()
 
     async def _perform(
-        self, run: Run, message: UserMessage, brief: Brief, news: Sequence[HarnessEvent] = ()
+        self,
+        run: Run,
+        message: UserMessage,
+        brief: Brief,
+        news: Sequence[HarnessEvent] = (),
+        *,
+        model_change: bool = False,
     ) -> AssistantMessage:
         run.prompt, run.extra = message, brief.extra
         try:
+            if model_change:
+                run.cursor.add(self.session.append_model_change, run.current.model.provider, run.current.model.id)
             for event in news:
                 await run.tell(event)
             return await run_agent(run, await self._prompts(run, message, brief))
+        except SessionError as error:
+            raise HarnessError(str(error), code="session", hint=error.hint) from error
         finally:
             self._leave(run)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pydantic import ValidationError
 
 from pi_nb.messages import AssistantMessage, Usage
 from pi_nb.session.entries import BranchSummaryEntry, CompactionEntry, Entry, MessageEntry, UsageEntry
-from pi_nb.session.tree import LEAF, Place, Session
+from pi_nb.session.tree import LEAF, Session
 
 __all__ = ["Totals", "branch_totals", "session_totals", "totals_of"]
 
@@ -62,7 +63,7 @@ def totals_of(entries: Iterable[Entry]) -> Totals:
     return totals
 
 
-def branch_totals(session: Session, at: Place = LEAF) -> Totals:
+def branch_totals(session: Session, at: Any = LEAF) -> Totals:
     """Return what the path to an entry cost. Errors as for :meth:`Session.path`."""
     return totals_of(session.path(at))
 
