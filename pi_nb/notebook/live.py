@@ -51,6 +51,8 @@ class Live:
             from pi_nb.views.tree_view import TreeView
 
             self._view = TreeView(self.session, checkout=self.harness.navigate_tree, submit=self._owner.call)
+            if not self.harness.is_idle:
+                self._view.set_status("running")
         return self._view
 
     def close(self) -> None:

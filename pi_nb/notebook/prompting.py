@@ -80,9 +80,11 @@ def prompt(runtime: Runtime, ask: Ask) -> Reply:
     output = output_for(runtime.ip, transcript, _caption(runtime, ask))
     pump = Pump(abort=lambda: runtime.submit(runtime.harness.abort()))
     unsubscribe = runtime.harness.subscribe(transcript.feed)
+    runtime.pump = pump
     try:
         answer = pump.run(runtime.submit(_run(runtime, ask, output)), output.draw)
     finally:
+        runtime.pump = None
         unsubscribe()
         transcript.settle()
         reply = _finish(runtime, ask, transcript.snapshot(), output)

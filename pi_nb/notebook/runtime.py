@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pi_nb.harness.agent import AgentHarness
     from pi_nb.harness.tools import Tool
     from pi_nb.notebook.live import Live
+    from pi_nb.notebook.pump import Pump
     from pi_nb.notebook.reply import Reply
     from pi_nb.providers.registry import Registry
     from pi_nb.session.repo import SessionRepo
@@ -47,6 +48,7 @@ class Runtime:
         cells: Names the cell that is running.
         tools: Tools of this notebook, by name; only those that are active are offered to a model.
         reply: The last reply, or None.
+        pump: What the main thread is doing while a cell's run goes on, or None; ``pump.call`` runs something there.
         visited: Ids of the sessions this kernel has been in, those of an earlier load of the extension included.
     """
 
@@ -58,6 +60,7 @@ class Runtime:
         self.cells = CellClock()
         self.tools: dict[str, Tool] = {}
         self.reply: Reply | None = None
+        self.pump: Pump | None = None
         self.visited: set[str] = ip.__dict__.setdefault(_VISITED, set())
         self._lock = threading.RLock()
         self._registry: Registry | None = None

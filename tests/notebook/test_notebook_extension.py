@@ -52,14 +52,14 @@ def test_ten_reloads_leave_what_one_load_left(shell: InteractiveShell) -> None:
     """Loading again, or unloading and loading, adds nothing; unloading removes everything, the thread too."""
     before = traces(shell)
     load(shell)
-    shell.run_cell("%pi hello")
+    shell.run_cell("%pi_thinking low")
     once = traces(shell)
     assert once["threads"] == [THREAD_NAME]
     assert load(shell) is runtime_of(shell)
     for _ in range(10):
         unload(shell)
         load(shell)
-        shell.run_cell("%pi hello")
+        shell.run_cell("%pi_thinking low")
     assert traces(shell) == once
     unload(shell)
     unload(shell)
