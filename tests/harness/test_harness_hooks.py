@@ -1,0 +1,169 @@
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from pi_nb.errors import HarnessError, UserError
+from pi_nb.harness.hooks import AgentStartPatch, ToolCallDecision, ToolResultPatch
+from pi_nb.harness.tools import ToolResult, tool
+from pi_nb.messages import CustomMessage, TextContent
+from tests.harness.bench import bench, calling
+
+
+@tool
+async def echo(text: str) -> ToolResult:
+    """Say it again."""
+    return ToolResult(f"echo: {text}", {"len": len(text)})
+
+
+def ran(*replies, hooks=(), **options):
+    made = bench(*(replies or ("Done.",)), **options)
+    for name, handler in hooks:
+        made.harness.on(name, handler)
+    made.answer = asyncio.run(made.harness.prompt("go"))
+    return made
+
+
+def test_a_hook_may_add_messages_and_replace_the_system_prompt():
+    """Messages are written after the prompt; the system prompt holds for the whole run and no longer."""
+    note = CustomMessage(custom_type="note", content="by the way")
+
+    def start(event):
+        assert (event.prompt, event.system_prompt) == ("go", "Be brief.")
+        return AgentStartPatch([note], "Be long.")
+
+    made = bench(calling(("echo", {"text": "a"})), "b", "c", tools=[echo], system_prompt="Be brief.")
+    remove = made.harness.on("before_agent_start", start)
+    asyncio.run(made.harness.prompt("go"))
+    remove()
+    asyncio.run(made.harness.prompt("on"))
+    assert [request.system for request in made.provider.requests] == ["Be long.", "Be long.", "Be brief."]
+    assert made.kinds()[:2] == ["user", "custom"]
+
+
+def test_the_context_can_be_changed_for_a_request():
+    """Handlers are chained; what is sent changes, what is written does not."""
+    made = ran(
+        hooks=[
+            ("context", lambda event: [*event.messages, CustomMessage(custom_type="x", content="one")]),
+            ("context", lambda event: [*event.messages, CustomMessage(custom_type="x", content="two")]),
+        ]
+    )
+    assert [message.content for message in made.provider.requests[0].messages[1:]] == ["one", "two"]
+    assert made.kinds() == ["user", "assistant"]
+
+
+def test_a_request_can_be_changed():
+    """A handler returns the request to make instead."""
+    made = ran(hooks=[("before_provider_request", lambda event: replace(event.request, max_tokens=7))])
+    assert made.provider.requests[0].max_tokens == 7
+
+
+def test_one_refusal_is_enough_to_block_a_call():
+    """If one handler blocks a call it is not run, whatever the others say, and the model is told why."""
+    calls = []
+
+    @tool
+    async def note(text: str) -> str:
+        """Note."""
+        calls.append(text)
+        return text
+
+    made = ran(
+        calling(("note", {"text": "a"}), ("note", {"text": "b"})),
+        "Done.",
+        tools=[note],
+        hooks=[
+            ("tool_call", lambda call: ToolCallDecision(call.input["text"] == "a", "not this one")),
+            ("tool_call", lambda _call: ToolCallDecision(False)),
+        ],
+    )
+    assert calls == ["b"]
+    assert made.said()[2:4] == ["toolResult: not this one", "toolResult: b"]
+
+
+def test_a_result_can_be_changed():
+    """Patches are chained; what they do not name stays."""
+
+    def first(event):
+        assert (event.is_error, event.details) == (False, {"len": 1})
+        return ToolResultPatch(content=(TextContent(text="better"),))
+
+    def second(event):
+        assert event.content == (TextContent(text="better"),)
+        return ToolResultPatch(is_error=True)
+
+    made = ran(
+        calling(("echo", {"text": "a"})), "Done.", tools=[echo], hooks=[("tool_result", first), ("tool_result", second)]
+    )
+    result = made.session.context().messages[2]
+    assert (result.content, result.is_error, result.details) == ((TextContent(text="better"),), True, {"len": 1})
+
+
+def test_a_result_can_end_the_run():
+    """A patch may say that the model need not see the result."""
+    made = ran(
+        calling(("echo", {"text": "a"})),
+        "never",
+        tools=[echo],
+        hooks=[("tool_result", lambda _event: ToolResultPatch(terminate=True))],
+    )
+    assert made.kinds() == ["user", "assistant", "toolResult"]
+    assert made.answer.stop_reason == "toolUse"
+
+
+@pytest.mark.parametrize("hook", ["context", "before_provider_request"])
+def test_a_hook_that_raises_fails_the_run(hook):
+    """The run ends with a message that says what was wrong, and the harness works again."""
+    made = bench("Fine.")
+
+    async def explode(_event):
+        raise ValueError("boom")
+
+    remove = made.harness.on(hook, explode)
+    answer = asyncio.run(made.harness.prompt("go"))
+    assert (answer.stop_reason, answer.error_message) == ("error", "boom")
+    remove()
+    assert asyncio.run(made.harness.prompt("again")).text == "Fine."
+
+
+def test_a_start_hook_that_raises_begins_nothing():
+    """The prompt raises, nothing is written, and what waited for it waits on."""
+    made = bench("Fine.")
+
+    async def work():
+        await made.harness.next_turn("before")
+        remove = made.harness.on("before_agent_start", lambda _event: 1 / 0)
+        with pytest.raises(HarnessError) as caught:
+            await made.harness.prompt("go")
+        assert caught.value.code == "hook"
+        assert made.kinds() == []
+        assert made.harness.is_idle
+        remove()
+        await made.harness.prompt("again")
+
+    asyncio.run(work())
+    assert made.said() == ["user: before", "user: again", "assistant: Fine."]
+
+
+@pytest.mark.parametrize("hook", ["tool_call", "tool_result"])
+def test_a_tool_hook_that_raises_fails_the_call(hook):
+    """A broken approval does not let a call through; the model sees an error."""
+    made = ran(calling(("echo", {"text": "a"})), "Done.", tools=[echo], hooks=[(hook, lambda _event: 1 / 0)])
+    result = made.session.context().messages[2]
+    assert result.is_error
+    assert result.content[0].text == "division by zero"
+    assert made.answer.text == "Done."
+
+
+def test_an_answer_of_the_wrong_kind_is_an_error():
+    """A handler that returns something else is told so; a forgotten class does not silently allow a call."""
+    made = ran(calling(("echo", {"text": "a"})), "Done.", tools=[echo], hooks=[("tool_call", lambda _event: True)])
+    assert "returned a bool" in made.session.context().messages[2].content[0].text
+
+
+def test_an_unknown_hook_is_refused():
+    """A misspelt hook is an error at once, with the names there are."""
+    with pytest.raises(UserError) as caught:
+        bench().harness.on("tool_cal", print)
+    assert "tool_call" in caught.value.hint
