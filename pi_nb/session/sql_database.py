@@ -94,10 +94,10 @@ class Database:
         self.url = _url_of(where)
         self._timeout = timeout
         self._is_sqlite = self.url.get_backend_name() == "sqlite"
-        self._engine = self._lite(durability) if self._is_sqlite else _postgres(self.url)
+        self.engine = self._lite(durability) if self._is_sqlite else _postgres(self.url)
         options = {} if self._is_sqlite else {"isolation_level": "AUTOCOMMIT"}
-        self._reader = self._engine.execution_options(**options)
-        self._writer = self._engine.execution_options(pi_nb_writes=True)
+        self._reader = self.engine.execution_options(**options)
+        self._writer = self.engine.execution_options(pi_nb_writes=True)
         self._prepared = False
         self._closed = False
 
@@ -162,7 +162,7 @@ class Database:
                 yield connection
         finally:
             if self._closed:  # a look at a closed session leaves no connection behind
-                self._engine.dispose()
+                self.engine.dispose()
 
     @contextmanager
     def _failures(self, what: str) -> Iterator[None]:
@@ -179,7 +179,7 @@ class Database:
     def close(self) -> None:
         """Let go of all connections. Looking at a session that is still in use opens one for that moment."""
         self._closed = True
-        self._engine.dispose()
+        self.engine.dispose()
 
     def __enter__(self) -> Database:
         return self

@@ -168,9 +168,8 @@ class SqlSessionRepo:
             return []
         with self.database.reading() as connection:
             infos = [_describe(row) for row in connection.execute(sa.select(sessions))]
-        wanted = [
-            info for info in infos if (info.broken is None and cwd in (None, info.cwd)) or (info.broken and broken)
-        ]
+        here = None if cwd is None else str(cwd)
+        wanted = [info for info in infos if (broken if info.broken else here in (None, info.cwd))]
         return sorted(wanted, key=lambda info: info.order, reverse=True)
 
     def find(self, metadata_key: str, value: Any) -> StoredSession | None:
