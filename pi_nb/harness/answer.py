@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 
 from pi_nb.errors import HarnessError, PiError, ProviderError, SessionError
 from pi_nb.harness.events import AfterProviderResponse, MessageStart, MessageUpdate, RetryEnd, RetryStart
@@ -109,6 +110,7 @@ class _Answer:
             tools=tuple(spec_of(tool) for tool in settings.tools),
             thinking_level=settings.thinking_level,
             session_id=run.session.id,
+            on_payload=partial(run.hooks.before_provider_payload, settings.model),
         )
         return await interruptible(run.hooks.before_provider_request(request), run.signal)
 
@@ -139,18 +141,18 @@ class _Answer:
         await self.run.tell(MessageUpdate(event))
 
     def _cut_short(self, last: StreamEvent | None) -> AssistantMessage:
-        partial = _partial(last)
-        if partial is None:
+        so_far = _partial(last)
+        if so_far is None:
             return failure_message(self.settings.model, ABORTED, aborted=True)
-        return partial.model_copy(update={"stop_reason": "aborted", "error_message": ABORTED})
+        return so_far.model_copy(update={"stop_reason": "aborted", "error_message": ABORTED})
 
     def _fail(self, error: ProviderError, last: StreamEvent | None) -> None:
-        partial = _partial(last)
+        so_far = _partial(last)
         self.error = error
-        if partial is None:
+        if so_far is None:
             self.message = failure_message(self.settings.model, str(error))
         else:
-            self.message = partial.model_copy(update={"stop_reason": "error", "error_message": str(error)})
+            self.message = so_far.model_copy(update={"stop_reason": "error", "error_message": str(error)})
 
     async def _once_more(self) -> bool:
         """Return whether to try again, after making room or waiting as needed."""

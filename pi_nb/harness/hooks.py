@@ -6,17 +6,19 @@ name                         a handler receives               and may return
 ``before_agent_start``       :class:`BeforeAgentStart`        :class:`AgentStartPatch`
 ``context``                  :class:`ContextHook`             a sequence of messages
 ``before_provider_request``  :class:`BeforeProviderRequest`   a :class:`Request`
+``before_provider_payload``  :class:`BeforeProviderPayload`   the JSON body to send
 ``tool_call``                :class:`ToolCallHook`            :class:`ToolCallDecision`
 ``tool_result``              :class:`ToolResultHook`          :class:`ToolResultPatch`
 ``session_before_compact``   :class:`BeforeCompact`           :class:`CompactDecision`
 ``session_before_tree``      :class:`BeforeTree`              :class:`TreeDecision`
 ============================ ================================ =============================
 
-Handlers are called in the order they were added, synchronous or not; None changes nothing. ``context``,
-``before_provider_request`` and ``tool_result`` are chained: each sees what the one before made. The first
-``tool_call`` handler that blocks decides. Of the others the last answer counts.
+Handlers are called in the order they were added, synchronous or not; None changes nothing. ``context``, the two for
+requests, and ``tool_result`` are chained: each sees what the one before made. The first ``tool_call`` handler that
+blocks decides. Of the others the last answer counts.
 
-A handler that raises fails the run with a ``hook`` error; one for ``tool_call`` or ``tool_result`` fails that call.
+A handler that raises fails the run with a ``hook`` error; one for ``tool_call`` or ``tool_result`` fails that call,
+one for ``before_provider_payload`` that answer.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from pi_nb.errors import HarnessError, UserError
 from pi_nb.harness.listeners import broken
 from pi_nb.messages import Content, ImageContent, Message
+from pi_nb.models import Model
 from pi_nb.providers.base import Request
 
 if TYPE_CHECKING:
@@ -43,6 +46,7 @@ __all__ = [
     "AgentStartPatch",
     "BeforeAgentStart",
     "BeforeCompact",
+    "BeforeProviderPayload",
     "BeforeProviderRequest",
     "BeforeTree",
     "CompactDecision",
@@ -90,6 +94,14 @@ class BeforeProviderRequest:
     """This request is about to be made."""
 
     request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeProviderPayload:
+    """This body is about to be sent to the model's server."""
+
+    model: Model
+    payload: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +182,7 @@ class TreeDecision:
 
 HOOKS: tuple[str, ...] = (
     "before_agent_start",
+    "before_provider_payload",
     "before_provider_request",
     "context",
     "session_before_compact",
@@ -219,6 +232,14 @@ class Hooks:
         for handler in self._of("before_provider_request"):
             request = await _ask(handler, BeforeProviderRequest(request), "before_provider_request", Request) or request
         return request
+
+    async def before_provider_payload(self, model: Model, payload: dict[str, Any]) -> dict[str, Any]:
+        """Return the body to send instead of this one."""
+        for handler in self._of("before_provider_payload"):
+            event = BeforeProviderPayload(model, payload)
+            answer: dict[str, Any] | None = await _ask(handler, event, "before_provider_payload", dict)
+            payload = payload if answer is None else answer
+        return payload
 
     async def tool_call(self, event: ToolCallHook) -> ToolCallDecision:
         """Ask whether a tool may run."""

@@ -7,7 +7,7 @@ how a run is aborted, and the reader keeps the last event's :meth:`~StreamEvent.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
@@ -54,6 +54,7 @@ class Request:
         temperature: Sampling temperature, or None for the provider's default.
         session_id: For providers that route caches by session.
         headers: Extra HTTP headers; never stored.
+        on_payload: Given the body of an HTTP request, returns the body to send instead; None sends it as it is.
     """
 
     model: Model
@@ -65,6 +66,7 @@ class Request:
     temperature: float | None = None
     session_id: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    on_payload: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] | None = field(default=None, compare=False)
 
 
 Partial: TypeAlias = Callable[[], AssistantMessage]

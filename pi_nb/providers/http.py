@@ -148,7 +148,10 @@ class HttpProvider(ABC):
     @asynccontextmanager
     async def _post(self, request: Request) -> AsyncIterator[httpx.Response]:
         headers = {"content-type": "application/json", "accept": "text/event-stream", **self.auth(self._key.get())}
-        body = well_formed(json.dumps(self.payload(request), ensure_ascii=False, default=str)).encode()
+        payload = self.payload(request)
+        if request.on_payload is not None:
+            payload = await request.on_payload(payload)
+        body = well_formed(json.dumps(payload, ensure_ascii=False, default=str)).encode()
         client = await self._clients.get()
         with translated(self._base_url):
             url = f"{self._base_url}{self.path(request)}"
