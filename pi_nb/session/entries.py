@@ -8,6 +8,7 @@ that lacks what it cannot do without, is an :class:`UnknownEntry`: kept and writ
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import PlainValidator, ValidationError
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 
+_ValueT = TypeVar("_ValueT", bound=Value)
 _TALK = frozenset({"user", "assistant", "toolResult", "system"})
 
 
@@ -52,10 +54,20 @@ def tolerant_message(data: Any) -> Message:
         return data  # type: ignore[return-value]  # a message already
     if isinstance(data, Mapping) and data.get("role") in _TALK and data.get("content") is None:
         data = {**data, "content": []}
-    try:
+    with suppress(ValidationError):
         return parse_message(data)
-    except ValidationError:
+    with suppress(ValidationError):
         return UnknownMessage.model_validate(data)
+    UnknownMessage.model_validate({"role": data["role"]} if isinstance(data, Mapping) and "role" in data else data)
+    return _unvalidated(UnknownMessage, data)
+
+
+def _unvalidated(kind: type[_ValueT], data: Mapping[str, Any]) -> _ValueT:
+    """Return a value of data that pydantic does not take, such as field names with half a character in them."""
+    fields = {field.alias or name: name for name, field in kind.model_fields.items()}
+    value: _ValueT = kind.model_construct(**{name: data[wire] for wire, name in fields.items() if wire in data})  # type: ignore[assignment]
+    object.__setattr__(value, "__pydantic_extra__", {name: data[name] for name in data if name not in fields})
+    return value
 
 
 class Header(Value):
@@ -224,13 +236,12 @@ def parse_entry(data: Mapping[str, Any]) -> Entry:
     Raises:
         pydantic.ValidationError: The envelope itself is wrong: ``type``, ``id``, ``parentId`` or ``timestamp``.
     """
-    kind = _KINDS.get(data.get("type", ""))
-    if kind is None:
-        return UnknownEntry.model_validate(data)
-    try:
-        return kind.model_validate(data)
-    except ValidationError:
-        return UnknownEntry.model_validate(data)
+    for kind in (_KINDS.get(data.get("type", "")), UnknownEntry):
+        with suppress(ValidationError):
+            if kind is not None:
+                return kind.model_validate(data)
+    Entry.model_validate({name: data[name] for name in ("type", "id", "parentId", "timestamp") if name in data})
+    return _unvalidated(UnknownEntry, data)
 
 
 def make_entry(

@@ -108,10 +108,16 @@ def _step(
         if projectors:
             steps += _projected(trail.entry(place), projectors)
     elif kind == "compaction":
-        system = _system_message(trail.entry(place))
-        steps += [place] if system is None else [ContextItem(entry_id, system), place]
+        steps += _summary(trail.entry(place), place)
     elif message_of(trail.entry(place)) is not None:
         steps.append(place)
+
+
+def _summary(entry: Entry, place: int) -> list[int | ContextItem]:
+    if not isinstance(entry, CompactionEntry):
+        return []
+    system = _system_message(entry)
+    return [place] if system is None else [ContextItem(entry.id, system), place]
 
 
 def _projected(entry: Entry, projectors: Projectors) -> list[int | ContextItem]:

@@ -110,7 +110,7 @@ class SessionRepo:
         """Return the file of the session that ``ref`` names. Errors as for :meth:`open`."""
         if isinstance(ref, Path):
             return ref
-        if _looks_like_a_file(ref):
+        if _is_file(ref):
             return Path(ref).expanduser()
         found = self._matches(ref.strip()) if ref.strip() else []
         if len(found) == 1:
@@ -242,7 +242,6 @@ def _absolute(cwd: str | Path) -> str:
     return os.path.abspath(Path(cwd).expanduser()) if str(cwd) else ""  # noqa: PTH100 - resolve() follows links
 
 
-def _looks_like_a_file(ref: str) -> bool:
-    """Return True if a text is meant as a path: an id or a name never reaches out of the root."""
-    separators = [os.sep, os.altsep or os.sep]
-    return ref.endswith(".jsonl") or (any(sep in ref for sep in separators) and Path(ref).expanduser().is_file())
+def _is_file(ref: str) -> bool:
+    """Return True if a text is a session file's path; an id or a name never reaches out of the root."""
+    return ref.endswith(".jsonl") and Path(ref).expanduser().is_file()
