@@ -132,6 +132,7 @@ function tagsOf(state, node, row) {
   if (row.cell) out.push(["cell", `[${row.cell}]`, "Written by this cell"]);
   const folded = state.layout.folded.has(node) ? state.layout.hidden(node) : 0;
   if (folded) out.push(["more", `${folded} folded`, "→ unfolds"]);
+  if (row.id === LIVE) out.push(["writing", "writing", "This answer is being written"]);
   if (node === state.leafNode) out.push(["leaf", "leaf", "The leaf: the next prompt continues from here, and the model sees the path down to it"]);
   return out;
 }

@@ -140,7 +140,7 @@ export class Store {
     else if (message.op === "focus") (this.wanted = message.entry ?? null), this.#emit("focus");
     else if (message.op === "ack") this.#settle(message.id, (who) => who.resolve(message));
     else if (message.op === "nak") this.#settle(message.id, (who) => who.reject(new Error(String(message.error ?? "refused"))));
-    this.#arm();
+    this.#arm(true);
   }
 
   /** @param {LiveRow|null} row */
@@ -226,15 +226,29 @@ export class Store {
     this.#emit("link");
   }
 
-  /** Look at how long the oldest question waits, now and again when that can have changed. */
-  #arm() {
+  /**
+   * Look at how long the oldest question waits, now and again when that can have changed.
+   * @param {boolean} [heard]  The kernel has just spoken.
+   */
+  #arm(heard = false) {
     clearTimeout(this.watch);
     if (this.link === "closed") return;
     const since = Math.min(this.syncing || Infinity, ...[...this.waiting.values()].map((who) => who.since));
     if (since === Infinity) return this.#setLink("ok");
     const age = Date.now() - since;
-    this.#setLink(age >= SILENT_AFTER ? "silent" : age >= BUSY_AFTER ? "busy" : this.link === "silent" ? "busy" : this.link);
-    if (age >= SILENT_AFTER && this.syncing && !this.again) this.#askAgain();
-    else if (age < SILENT_AFTER) this.watch = setTimeout(() => this.#arm(), Math.max(20, (age < BUSY_AFTER ? BUSY_AFTER : SILENT_AFTER) - age));
+    this.#setLink(judged(age, heard ? "ok" : this.link));
+    if (age < SILENT_AFTER) this.watch = setTimeout(() => this.#arm(), Math.max(20, (age < BUSY_AFTER ? BUSY_AFTER : SILENT_AFTER) - age));
+    else if (this.syncing && !this.again) this.#askAgain();
   }
+}
+
+/**
+ * How the kernel is when its oldest question waits this long; a bad word is only taken back when it speaks.
+ * @param {number} age  ms
+ * @param {Link} before
+ * @returns {Link}
+ */
+function judged(age, before) {
+  if (age >= SILENT_AFTER || before === "silent") return "silent";
+  return age >= BUSY_AFTER || before === "busy" ? "busy" : "ok";
 }

@@ -112,7 +112,7 @@ export class Tree {
     }
     const node = this.rows.push(row) - 1;
     this.index.set(row.id, node);
-    if (this.awaited.has(row.id)) return false;
+    if (this.awaited.has(row.id) || row.parent === row.id) return false;
     if (link) this.#link(node, this.#lookup(node));
     return true;
   }

@@ -21,6 +21,7 @@ import { short } from "./wording.js";
 
 const MOST = 460; // px of rows before they scroll
 const LEAST = 232;
+const SLIM = 340; // px of rows at most when the panel is below them
 const NARROW = 640; // px of width below which the panel goes under the rows
 const HINT = "Leaf: where the next prompt continues. The model sees the blue path down to it. Click a row to move it there; ? lists the keys.";
 let views = 0;
@@ -178,6 +179,7 @@ export class View {
     if (wanted <= (this.height ?? 0)) return;
     this.height = wanted;
     this.root.style.setProperty("--rows", `${wanted}px`);
+    this.list.height = this.list.metrics.lane < 16 ? Math.min(wanted, SLIM) : wanted; // as style.css will have it
   }
 
   #resized() {
@@ -288,7 +290,7 @@ export class View {
 
   #tellFocus() {
     clearTimeout(this.told);
-    this.told = window.setTimeout(() => this.store.tell("focus", { entry: this.state.focus, selected: this.state.selected }), 60);
+    this.told = window.setTimeout(() => this.store.tell("focus", { entry: this.state.focus, selected: this.state.selected }), 30);
   }
 
   /** @param {number} node */

@@ -1,4 +1,4 @@
-"""The built widget in Chromium, talking to a real TreeView through a model of sixty lines.
+"""The built widget in Chromium, talking to a real TreeView through a model of a few lines.
 
 The page's model only keeps messages; :meth:`WidgetPage.pump` carries them to the Python widget's comm and back, as
 a notebook server does.
@@ -8,30 +8,13 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 from comm.base_comm import BaseComm
 
 ORIGIN = "http://widget.test/"
-MODEL = """
-window.makeModel = (state) => {
-  const handlers = {};
-  const fire = (name, ...args) => [...(handlers[name] ?? [])].forEach((handler) => handler(...args));
-  const model = {
-    out: [], fire,
-    get: (name) => state[name],
-    on: (name, handler) => (handlers[name] ??= new Set()).add(handler),
-    off: (name, handler) => (name ? handlers[name]?.delete(handler) : Object.keys(handlers).forEach((n) => delete handlers[n])),
-    send: (content) => { if (model.broken) throw new Error("comm closed"); model.out.push(content); },
-    count: () => Object.values(handlers).reduce((sum, set) => sum + set.size, 0),
-    take: (message) => {
-      if (message.method === "custom") return fire("msg:custom", message.content, []);
-      for (const [name, value] of Object.entries(message.state)) { state[name] = value; fire(`change:${name}`, model, value); }
-    },
-  };
-  return model;
-};
-"""
+MODEL = (Path(__file__).parent / "model.js").read_text("utf-8")
 
 
 class RecordingComm(BaseComm):
@@ -49,7 +32,7 @@ class RecordingComm(BaseComm):
         text = json.dumps(data)
         self.bytes += len(text.encode())
         if msg_type == "comm_open":
-            self.state = json.loads(text)["state"]
+            self.state = json.loads(text).get("state", {})
         elif msg_type == "comm_msg":
             self.sent.append(json.loads(text))
 
@@ -109,11 +92,10 @@ class WidgetPage:
     def _html(self, dark: bool, theme: dict[str, str]) -> str:
         ground = "#0d1017" if dark else "#ffffff"
         named = ";".join(f"{name}:{value}" for name, value in theme.items())
-        policy = "script-src 'self' 'unsafe-inline'"
         return (
-            f"<!doctype html><meta http-equiv=Content-Security-Policy content=\"{policy}\"><link rel=icon href='data:,'>"
+            "<!doctype html><html lang=en><title>tree</title><link rel=icon href='data:,'>"
             f"<style>{self.comm.state['_css']}</style>"
-            f"<body style='margin:16px;background:{ground};{named}'><div id=here></div><div id=there></div>"
+            f"<body style='margin:16px;background:{ground};{named}'><main id=here></main><div id=there></div>"
         )
 
     def render(self, *, into: str = "here") -> None:
@@ -133,7 +115,7 @@ class WidgetPage:
             [state, into],
         )
 
-    def pump(self, quiet: float = 0.12, *, deadline: float = 30) -> None:
+    def pump(self, quiet: float = 0.07, *, deadline: float = 30) -> None:
         """Carry messages both ways until nothing has been said for ``quiet`` seconds."""
         end = time.monotonic() + deadline
         last = time.monotonic()
@@ -152,9 +134,8 @@ class WidgetPage:
 
     def rows(self) -> list[str]:
         """Return what the rows in view say, top down."""
-        return self.page.evaluate("""() => [...document.querySelectorAll(".pt-row")]
-          .sort((a, b) => new DOMMatrix(getComputedStyle(a).transform).f - new DOMMatrix(getComputedStyle(b).transform).f)
-          .map((row) => [...row.children].filter((c) => /pt-(who|text|tags)/.test(c.className)).map((c) => c.textContent).join("|"))""")
+        found: list[str] = self.page.evaluate("() => rowsInView()")
+        return found
 
     def row(self, text: str) -> Any:
         """Return the locator of the row that contains a text."""
