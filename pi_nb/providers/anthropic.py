@@ -25,6 +25,7 @@ from pi_nb.providers.catalogue import look_up
 from pi_nb.providers.failures import failure
 from pi_nb.providers.http import HttpProvider, Reader, Timeouts, event_json
 from pi_nb.providers.keys import Key
+from pi_nb.providers.loose import as_index, as_object, as_text
 from pi_nb.providers.sse import ServerSentEvent
 from pi_nb.providers.thinking import anthropic_thinking
 from pi_nb.providers.transform import LlmMessage, acceptable, framed
@@ -206,18 +207,18 @@ class _AnthropicReader:
 
     def _message_start(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
         self.complete = False
-        self._count(data.get("message", {}).get("usage"))
+        self._count(as_object(data.get("message")).get("usage"))
         if not self._started:
             self._started = True
             yield self._builder.start()
 
     def _message_delta(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
         self._count(data.get("usage"))
-        delta = data.get("delta") or {}
-        reason = delta.get("stop_reason")
+        delta = as_object(data.get("delta"))
+        reason = as_text(delta.get("stop_reason"))
         if reason in ("refusal", "sensitive"):
-            details = delta.get("stop_details") or {}
-            self._refused = details.get("explanation") or "The model refused to answer."
+            details = as_object(delta.get("stop_details"))
+            self._refused = as_text(details.get("explanation")) or "The model refused to answer."
         elif reason:
             self._builder.stop_reason = _STOP_REASONS.get(reason, "stop")
         yield from ()
@@ -229,10 +230,8 @@ class _AnthropicReader:
 
     def _count(self, usage: Any) -> None:
         """Take what is said about tokens; later numbers are totals, and replace earlier ones."""
-        if not isinstance(usage, dict):
-            return
-        self._usage.update({name: value for name, value in usage.items() if value is not None})
-        details = self._usage.get("output_tokens_details") or {}
+        self._usage.update({name: value for name, value in as_object(usage).items() if value is not None})
+        details = as_object(self._usage.get("output_tokens_details"))
         self._builder.count(
             input=self._usage.get("input_tokens"),
             output=self._usage.get("output_tokens"),
@@ -244,37 +243,36 @@ class _AnthropicReader:
     # ------------------------------------------------------------ blocks
 
     def _block_start(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
-        theirs, block = data.get("index", 0), data.get("content_block") or {}
-        kind = _KINDS.get(block.get("type", ""))
+        theirs, block = as_index(data.get("index")), as_object(data.get("content_block"))
+        kind = _KINDS.get(as_text(block.get("type")))
         if kind is None:
             self._other[theirs] = dict(block)
             self._open.pop(theirs, None)
             return
-        id, name = block.get("id") or "", block.get("name") or ""
+        id, name = as_text(block.get("id")), as_text(block.get("name"))
         started = self._builder.open(kind, id=id, name=name, arguments=block.get("input"))
         self._open[theirs] = started.index
         yield started
-        yield from self._append(started.index, block.get("text") or block.get("thinking") or "")
-        if block.get("signature"):
-            self._builder.sign(started.index, block["signature"])
+        yield from self._append(started.index, as_text(block.get("text")) or as_text(block.get("thinking")))
+        if signature := as_text(block.get("signature")):
+            self._builder.sign(started.index, signature)
         if block.get("type") == "redacted_thinking":
-            self._builder.sign(started.index, block.get("data") or "", redacted=True)
+            self._builder.sign(started.index, as_text(block.get("data")), redacted=True)
 
     def _block_delta(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
-        delta = data.get("delta") or {}
-        index = self._open.get(data.get("index", 0))
+        theirs, delta = as_index(data.get("index")), as_object(data.get("delta"))
+        kind, index = as_text(delta.get("type")), self._open.get(theirs)
         if index is None:
-            if data.get("index", 0) in self._other or delta.get("type") not in _DELTA_KINDS:
+            if theirs in self._other or kind not in _DELTA_KINDS:
                 return
-            started = self._builder.open(_DELTA_KINDS[delta["type"]])  # its start was left out
-            index = self._open[data.get("index", 0)] = started.index
+            started = self._builder.open(_DELTA_KINDS[kind])  # its start was left out
+            index = self._open[theirs] = started.index
             yield started
-        if delta.get("type") == "signature_delta":
-            self._builder.sign(index, delta.get("signature") or "")
+        if kind == "signature_delta":
+            self._builder.sign(index, as_text(delta.get("signature")))
         else:
-            yield from self._append(
-                index, delta.get("text") or delta.get("thinking") or delta.get("partial_json") or ""
-            )
+            pieces = (as_text(delta.get(name)) for name in ("text", "thinking", "partial_json"))
+            yield from self._append(index, next(filter(None, pieces), ""))
 
     def _append(self, index: int, text: str) -> Iterator[StreamEvent]:
         event = self._builder.append(index, text) if text else None
@@ -282,7 +280,7 @@ class _AnthropicReader:
             yield event
 
     def _block_stop(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
-        theirs = data.get("index", 0)
+        theirs = as_index(data.get("index"))
         if theirs in self._other:
             self._builder.keep(self._other.pop(theirs))
         index = self._open.pop(theirs, None)

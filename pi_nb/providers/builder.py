@@ -23,6 +23,7 @@ from pi_nb.messages import (
 from pi_nb.models import Model
 from pi_nb.providers.arguments import Arguments, parse_arguments
 from pi_nb.providers.base import BlockDelta, BlockEnd, BlockStart, StreamDone, StreamError, StreamStart
+from pi_nb.providers.loose import as_count
 from pi_nb.providers.surrogates import well_formed
 
 __all__ = ["MessageBuilder"]
@@ -144,21 +145,21 @@ class MessageBuilder:
     def count(
         self,
         *,
-        input: int | None = None,
-        output: int | None = None,
-        cache_read: int | None = None,
-        cache_write: int | None = None,
-        reasoning: int | None = None,
+        input: Any = None,
+        output: Any = None,
+        cache_read: Any = None,
+        cache_write: Any = None,
+        reasoning: Any = None,
     ) -> None:
-        """Set the usage from tokens, at the model's price; ``output`` counts ``reasoning`` too."""
-        tokens = (input or 0, output or 0, cache_read or 0, cache_write or 0)
+        """Set the usage from what a provider says, at the model's price; ``output`` counts ``reasoning`` too."""
+        tokens = tuple(map(as_count, (input, output, cache_read, cache_write)))
         price = self.model.price
         rates = (price.input, price.output, price.cache_read, price.cache_write)
         costs = [count * rate / 1e6 for count, rate in zip(tokens, rates, strict=True)]
         names = ("input", "output", "cache_read", "cache_write")
         self.usage = Usage.of(
             **dict(zip(names, tokens, strict=True)),
-            reasoning=reasoning,
+            reasoning=None if reasoning is None else as_count(reasoning),
             cost=Cost(**dict(zip(names, costs, strict=True))),
         )
 

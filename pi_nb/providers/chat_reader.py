@@ -12,6 +12,7 @@ from pi_nb.providers.base import StreamEvent
 from pi_nb.providers.builder import MessageBuilder
 from pi_nb.providers.failures import ErrorBody, failure
 from pi_nb.providers.http import event_json
+from pi_nb.providers.loose import as_count, as_list, as_object, as_text
 from pi_nb.providers.sse import ServerSentEvent
 
 __all__ = ["ChatReader"]
@@ -71,9 +72,8 @@ class ChatReader:
             self._started = True
             yield self._builder.start()
         self._count(chunk)
-        choices = chunk.get("choices")
-        if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-            yield from self._choice(choices[0])
+        for choice in as_list(chunk.get("choices"))[:1]:
+            yield from self._choice(as_object(choice))
         if chunk.get("error"):
             raise failure(chunk)
 
@@ -94,9 +94,7 @@ class ChatReader:
 
     def _choice(self, choice: Mapping[str, Any]) -> Iterator[StreamEvent]:
         self._count(choice)
-        delta = choice.get("delta") or choice.get("message") or {}
-        if isinstance(delta, dict):
-            yield from self._delta(delta)
+        yield from self._delta(as_object(choice.get("delta") or choice.get("message")))
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             self.complete, self._reason = True, reason
@@ -112,13 +110,11 @@ class ChatReader:
         if _is_text(delta.get("refusal")):
             yield from self._write("text", delta["refusal"])
         legacy = delta.get("function_call")
-        calls = delta.get("tool_calls") or ([{"index": 0, "function": legacy}] if legacy else [])
-        for part in calls if isinstance(calls, list) else []:
-            if isinstance(part, dict):
-                yield from self._call_part(part)
-        for detail in delta.get("reasoning_details") or ():
-            if isinstance(detail, dict) and detail.get("type") == "reasoning.encrypted" and detail.get("id"):
-                self._details[str(detail["id"])] = detail
+        for part in as_list(delta.get("tool_calls")) or ([{"index": 0, "function": legacy}] if legacy else []):
+            yield from self._call_part(as_object(part))
+        for detail in map(as_object, as_list(delta.get("reasoning_details"))):
+            if detail.get("type") == "reasoning.encrypted" and as_text(detail.get("id")):
+                self._details[detail["id"]] = detail
 
     # ------------------------------------------------------------ text and thinking
 
@@ -127,14 +123,12 @@ class ChatReader:
             yield from self._write("text", content)
         elif isinstance(content, list):  # Mistral's thinking models
             for part in content:
-                yield from self._part(part)
+                yield from self._part(as_object(part))
 
-    def _part(self, part: Any) -> Iterator[StreamEvent]:
-        if not isinstance(part, dict):
-            return
+    def _part(self, part: Mapping[str, Any]) -> Iterator[StreamEvent]:
         thinking = part.get("thinking")
         if isinstance(thinking, list):
-            thinking = "".join(piece.get("text") or "" for piece in thinking if isinstance(piece, dict))
+            thinking = "".join(as_text(as_object(piece).get("text")) for piece in thinking)
         if _is_text(thinking):
             yield from self._write("thinking", thinking, "")
         elif _is_text(part.get("text")):
@@ -156,13 +150,14 @@ class ChatReader:
     # ------------------------------------------------------------ tool calls
 
     def _call_part(self, part: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        function = part.get("function") or {}
-        id, name = str(part.get("id") or ""), str(function.get("name") or "")
-        index = self._find_call(part.get("index"), id, name)
+        function = as_object(part.get("function"))
+        id, name = as_text(part.get("id")), as_text(function.get("name"))
+        position = part.get("index") if isinstance(part.get("index"), int) else None
+        index = self._find_call(position, id, name)
         if index is None:
             started = self._builder.open("toolcall", id=self._free_id(id), name=name)
             index = started.index
-            self._calls[part.get("index") if part.get("index") is not None else id or index] = index
+            self._calls[id or index if position is None else position] = index
             self._ids[index] = id
             yield started
         else:
@@ -177,7 +172,7 @@ class ChatReader:
         if event is not None:
             yield event
 
-    def _find_call(self, position: Any, id: str, name: str) -> int | None:
+    def _find_call(self, position: int | None, id: str, name: str) -> int | None:
         """Return which call a piece belongs to, or None if it begins one."""
         if position is None:
             return self._calls.get(id) if id else (None if name else self._latest_call)
@@ -210,28 +205,18 @@ class ChatReader:
         usage = source.get("usage") or (groq.get("usage") if isinstance(groq, dict) else None)
         if not isinstance(usage, dict):
             return
-        asked, said = _details(usage, "prompt_tokens_details"), _details(usage, "completion_tokens_details")
-        cached = _number(asked.get("cached_tokens")) or _number(usage.get("prompt_cache_hit_tokens"))
-        cached = cached or _number(usage.get("cached_tokens"))
-        written = _number(asked.get("cache_write_tokens"))
-        reasoning = said.get("reasoning_tokens")
+        asked, said = as_object(usage.get("prompt_tokens_details")), as_object(usage.get("completion_tokens_details"))
+        cached = as_count(asked.get("cached_tokens")) or as_count(usage.get("prompt_cache_hit_tokens"))
+        cached = cached or as_count(usage.get("cached_tokens"))
+        written = as_count(asked.get("cache_write_tokens"))
         self._builder.count(
-            input=max(0, _number(usage.get("prompt_tokens")) - cached - written),
-            output=_number(usage.get("completion_tokens")),
+            input=as_count(usage.get("prompt_tokens")) - cached - written,
+            output=usage.get("completion_tokens"),
             cache_read=cached,
             cache_write=written,
-            reasoning=reasoning if isinstance(reasoning, int) else None,
+            reasoning=said.get("reasoning_tokens"),
         )
 
 
 def _is_text(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and value != ""
-
-
-def _details(usage: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    details = usage.get(name)
-    return details if isinstance(details, dict) else {}
-
-
-def _number(value: Any) -> int:
-    return int(value) if isinstance(value, int | float) else 0

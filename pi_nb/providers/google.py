@@ -29,6 +29,7 @@ from pi_nb.providers.catalogue import look_up
 from pi_nb.providers.failures import failure
 from pi_nb.providers.http import HttpProvider, Reader, Timeouts, event_json
 from pi_nb.providers.keys import Key
+from pi_nb.providers.loose import as_count, as_list, as_object, as_text
 from pi_nb.providers.sse import ServerSentEvent
 from pi_nb.providers.thinking import gemini_thinking
 from pi_nb.providers.transform import LlmMessage, acceptable, framed
@@ -193,12 +194,11 @@ class _GeminiReader:
             self._started = True
             yield self._builder.start()
         self._count(chunk.get("usageMetadata"))
-        blocked = _mapping(chunk.get("promptFeedback")).get("blockReason")
+        blocked = as_object(chunk.get("promptFeedback")).get("blockReason")
         if blocked:
             raise ProviderError(f"The prompt was blocked ({blocked}).", code="content_filter")
-        candidates = chunk.get("candidates")
-        if isinstance(candidates, list) and candidates:
-            yield from self._candidate(_mapping(candidates[0]))
+        for candidate in as_list(chunk.get("candidates"))[:1]:
+            yield from self._candidate(as_object(candidate))
 
     def finish(self) -> Iterator[StreamEvent]:
         if not self.complete:
@@ -211,10 +211,8 @@ class _GeminiReader:
         yield self._builder.done()
 
     def _candidate(self, candidate: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        parts = _mapping(candidate.get("content")).get("parts")
-        for part in parts if isinstance(parts, list) else ():
-            if isinstance(part, dict):
-                yield from self._part(part)
+        for part in as_list(as_object(candidate.get("content")).get("parts")):
+            yield from self._part(as_object(part))
         reason = candidate.get("finishReason")
         if reason:
             self.complete = True
@@ -222,7 +220,7 @@ class _GeminiReader:
             self._failed = _failure(str(reason), str(candidate.get("finishMessage") or ""))
 
     def _part(self, part: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        signature = str(part.get("thoughtSignature") or "")
+        signature = as_text(part.get("thoughtSignature"))
         if isinstance(part.get("functionCall"), dict):
             yield from self._call(part["functionCall"], signature)
         elif isinstance(part.get("text"), str):
@@ -246,12 +244,12 @@ class _GeminiReader:
 
     def _call(self, call: Mapping[str, Any], signature: str) -> Iterator[StreamEvent]:
         yield from self._end_prose()
-        id = str(call.get("id") or f"call_{uuid4().hex[:16]}")
-        started = self._builder.open("toolcall", id=id, name=str(call.get("name") or ""))
+        id = as_text(call.get("id")) or f"call_{uuid4().hex[:16]}"
+        started = self._builder.open("toolcall", id=id, name=as_text(call.get("name")))
         yield started
         if signature:
             self._builder.sign(started.index, signature)
-        event = self._builder.append(started.index, json.dumps(call.get("args") or {}, ensure_ascii=False))
+        event = self._builder.append(started.index, json.dumps(as_object(call.get("args")), ensure_ascii=False))
         if event is not None:
             yield event
         yield self._builder.close(started.index)
@@ -264,18 +262,14 @@ class _GeminiReader:
     def _count(self, usage: Any) -> None:
         if not isinstance(usage, dict):
             return
-        cached, thought = usage.get("cachedContentTokenCount") or 0, usage.get("thoughtsTokenCount")
-        asked = (usage.get("promptTokenCount") or 0) + (usage.get("toolUsePromptTokenCount") or 0)
+        count = {name: as_count(value) for name, value in usage.items()}
+        cached, thought = count.get("cachedContentTokenCount", 0), count.get("thoughtsTokenCount", 0)
         self._builder.count(
-            input=max(0, asked - cached),
-            output=(usage.get("candidatesTokenCount") or 0) + (thought or 0),
+            input=count.get("promptTokenCount", 0) + count.get("toolUsePromptTokenCount", 0) - cached,
+            output=count.get("candidatesTokenCount", 0) + thought,
             cache_read=cached,
-            reasoning=thought,
+            reasoning=count.get("thoughtsTokenCount"),
         )
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _failure(reason: str, said: str) -> ProviderError | None:

@@ -11,6 +11,7 @@ from pi_nb.providers.base import StreamEvent
 from pi_nb.providers.builder import MessageBuilder
 from pi_nb.providers.failures import failure
 from pi_nb.providers.http import event_json
+from pi_nb.providers.loose import as_count, as_index, as_list, as_object, as_text
 from pi_nb.providers.sse import ServerSentEvent
 
 __all__ = ["ResponsesReader"]
@@ -69,20 +70,21 @@ class ResponsesReader:
     # ------------------------------------------------------------ items
 
     def _item_added(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
-        item = _mapping(data.get("item"))
+        item = as_object(data.get("item"))
         kind = _KINDS.get(str(item.get("type")))
         if kind is not None:
-            yield self._open_item(data.get("output_index", 0), kind, item)
+            yield self._open_item(as_index(data.get("output_index")), kind, item)
 
     def _open_item(self, position: int, kind: str, item: Mapping[str, Any]) -> StreamEvent:
-        id = "|".join(str(item[name]) for name in ("call_id", "id") if item.get(name)) if kind == "toolcall" else ""
-        started = self._builder.open(kind, id=id, name=str(item.get("name") or ""))
+        ids = filter(None, (as_text(item.get(name)) for name in ("call_id", "id")))
+        id = "|".join(ids) if kind == "toolcall" else ""
+        started = self._builder.open(kind, id=id, name=as_text(item.get("name")))
         self._open[position] = started.index
         return started
 
     def _item_done(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
-        item = _mapping(data.get("item"))
-        position = data.get("output_index", 0)
+        item = as_object(data.get("item"))
+        position = as_index(data.get("output_index"))
         kind = _KINDS.get(str(item.get("type")))
         if kind is None:
             self._builder.keep(item)
@@ -98,20 +100,18 @@ class ResponsesReader:
     def _sign(self, index: int, kind: str, item: Mapping[str, Any]) -> None:
         if kind == "thinking":
             self._builder.sign(index, json.dumps(item, ensure_ascii=False, separators=(",", ":")))
-        elif kind == "text" and item.get("id"):
+        elif kind == "text" and as_text(item.get("id")):
             signature = {"v": 1, "id": item["id"], **({"phase": item["phase"]} if item.get("phase") else {})}
             self._builder.sign(index, json.dumps(signature, separators=(",", ":")))
 
     def _delta(self, kind: str, data: dict[str, Any]) -> Iterator[StreamEvent]:
-        position = data.get("output_index", 0)
+        position = as_index(data.get("output_index"))
         if position not in self._open:
             yield self._open_item(position, kind, {})
-        text = data.get("delta")
-        if isinstance(text, str) and text:
-            yield from self._append(self._open[position], text)
+        yield from self._append(self._open[position], as_text(data.get("delta")))
 
     def _part_added(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
-        index = self._open.get(data.get("output_index", 0))
+        index = self._open.get(as_index(data.get("output_index")))
         if index is not None and index in self._written:
             yield from self._append(index, "\n\n")  # between the parts of a summary
 
@@ -124,14 +124,14 @@ class ResponsesReader:
     # ------------------------------------------------------------ the end
 
     def _completed(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
-        response = _mapping(data.get("response"))
+        response = as_object(data.get("response"))
         self.complete = True
-        self._count(_mapping(response.get("usage")))
+        self._count(as_object(response.get("usage")))
         if data.get("type") == "response.failed" or response.get("status") in ("failed", "cancelled"):
             error = response.get("error") or {"message": f"The response was {response.get('status')}."}
             self._failed = failure(error)
         elif data.get("type") == "response.incomplete" or response.get("status") == "incomplete":
-            reason = _mapping(response.get("incomplete_details")).get("reason")
+            reason = as_object(response.get("incomplete_details")).get("reason")
             self._builder.stop_reason = "length"
             if reason == "content_filter":
                 self._failed = ProviderError("The answer was stopped by a content filter.", code="content_filter")
@@ -140,27 +140,23 @@ class ResponsesReader:
     def _count(self, usage: Mapping[str, Any]) -> None:
         if not usage:
             return
-        asked = _mapping(usage.get("input_tokens_details"))
-        cached, written = asked.get("cached_tokens") or 0, asked.get("cache_write_tokens") or 0
+        asked = as_object(usage.get("input_tokens_details"))
+        cached, written = as_count(asked.get("cached_tokens")), as_count(asked.get("cache_write_tokens"))
         self._builder.count(
-            input=max(0, (usage.get("input_tokens") or 0) - cached - written),
+            input=as_count(usage.get("input_tokens")) - cached - written,
             output=usage.get("output_tokens"),
             cache_read=cached,
             cache_write=written,
-            reasoning=_mapping(usage.get("output_tokens_details")).get("reasoning_tokens"),
+            reasoning=as_object(usage.get("output_tokens_details")).get("reasoning_tokens"),
         )
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _text_of_item(item: Mapping[str, Any]) -> str:
     """Return a finished item's text, or arguments."""
     if item.get("type") == "function_call":
-        return str(item.get("arguments") or "")
-    parts = [*(item.get("summary") or ()), *(item.get("content") or ())]
-    return "\n\n".join(str(part.get("text") or part.get("refusal") or "") for part in parts if isinstance(part, dict))
+        return as_text(item.get("arguments"))
+    parts = [as_object(part) for part in (*as_list(item.get("summary")), *as_list(item.get("content")))]
+    return "\n\n".join(as_text(part.get("text")) or as_text(part.get("refusal")) for part in parts)
 
 
 _HANDLERS: Mapping[str, Callable[[ResponsesReader, dict[str, Any]], Iterator[StreamEvent]]] = {
