@@ -10,7 +10,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pi_nb.session.entries import Entry
+    from pi_nb.session.tree import Session
 
 __all__ = ["Cell", "CellClock", "cell_of", "written_by", "written_in"]
 
@@ -76,11 +80,21 @@ def cell_of(entry: Any) -> dict[str, Any]:
     return cell if isinstance(cell, dict) else {}
 
 
-def written_by(session: Any, cell: Cell) -> Iterator[Any]:
+def written_by(session: Session, cell: Cell) -> Iterator[Entry]:
     """Yield the prompts on the session's active path that a cell wrote, newest first."""
-    return (entry for entry in reversed(session.path()) if cell_of(entry).get("id") == cell.id)
+    from pi_nb.session.storage import Trail
+
+    on_path = set(Trail.of(session.path()).ids)
+    return (entry for entry in _prompts(session) if cell_of(entry).get("id") == cell.id and entry.id in on_path)
 
 
-def written_in(session: Any, number: int) -> Any:
+def written_in(session: Session, number: int) -> Entry | None:
     """Return the newest prompt that cell ``[number]`` wrote, on any branch, or None."""
-    return next((e for e in reversed(session.entries()) if cell_of(e).get("n") == number), None)
+    return next((entry for entry in _prompts(session) if cell_of(entry).get("n") == number), None)
+
+
+def _prompts(session: Session) -> Iterator[Entry]:
+    """Yield the entries that cells wrote, newest first; of the others no more than the line is looked at."""
+    storage = session.storage
+    mark = f'"{FIELD}"'.encode()
+    return (storage.at(place) for place in reversed(range(len(storage))) if mark in storage.index.lines[place])

@@ -8,7 +8,7 @@ from pi_nb.errors import UserError
 from pi_nb.models import THINKING_LEVELS
 from pi_nb.notebook.arguments import Argument, Command, Option
 
-__all__ = ["COMMANDS", "SESSION_ACTIONS"]
+__all__ = ["COMMANDS", "LOG_LINES", "SESSION_ACTIONS"]
 
 REF = """REF is an entry id or its beginning, a label, @ (the leaf), @~2 (two turns up), @^ (its parent),
 - (the previous leaf), root, or cell:7 (what cell [7] wrote)."""
@@ -47,6 +47,8 @@ The prompt hangs below the leaf. If the cell was run before and its prompt lies 
 becomes a sibling: what was below stays, on a branch of its own. Only $`expr` is evaluated in a prompt, in the
 notebook's namespace; braces, dollars and percent signs stay as typed."""
 
+LOG_LINES = 200  # entries that %pi_log shows
+
 SESSION_ACTIONS = {
     "new": "begin a new session, with an optional name",
     "open": "open a session by name, id or path",
@@ -84,7 +86,11 @@ _ALL = (
         "Show exactly what the model would be sent at REF, message by message, with tokens and why.\n\n" + REF,
         arguments=(Argument("ref", "where; the leaf if left out", "?", "ref"),),
     ),
-    Command("%pi_log", "Show the log: what happened, in the order of the file, moves of the leaf included."),
+    Command(
+        "%pi_log",
+        "Show the log: what happened, in the order of the file, moves of the leaf included.",
+        (Option(("--all", "-a"), f"all of it, not only the last {LOG_LINES} entries"),),
+    ),
     Command(
         "%pi_label",
         "Label an entry, to return to it by name. Without a name: list the labels.\n\n" + REF,

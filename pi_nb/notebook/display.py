@@ -83,7 +83,9 @@ class NotebookOutput:
 
     def close(self, metadata: dict[str, Any]) -> None:
         """Draw once more, with what identifies the run in the output's metadata."""
-        self._publish(bundle(self._transcript.snapshot(), self.caption), {"pi_nb": metadata})
+        run = self._transcript.snapshot()
+        if self._handle is not None or run.entries:
+            self._publish(bundle(run, self.caption), {"pi_nb": metadata})
 
     def _publish(self, data: dict[str, str], metadata: dict[str, Any]) -> None:
         if self._handle is None:
@@ -110,6 +112,8 @@ class TerminalOutput:
     def close(self, metadata: dict[str, Any]) -> None:
         """Write the rest and the line of facts."""
         run = self._transcript.snapshot()
+        if not run.entries:
+            return
         self._write(run)
         if self._begun:
             self._say("\n")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from IPython.display import display
 
 from pi_nb.harness.estimate import estimate_context
 from pi_nb.notebook.caption import clean
+from pi_nb.notebook.commands import LOG_LINES
 from pi_nb.notebook.display import show
 from pi_nb.notebook.prompting import Ask, check, parent_of
 from pi_nb.session.context import Context, provenance
@@ -19,14 +20,43 @@ if TYPE_CHECKING:
     from pi_nb.session.entries import Entry
     from pi_nb.session.tree import Session
 
-__all__ = ["show_context", "show_dot", "show_picture", "show_request", "show_svg", "show_text"]
+__all__ = [
+    "click_note",
+    "log_text",
+    "show_context",
+    "show_dot",
+    "show_picture",
+    "show_request",
+    "show_svg",
+    "show_text",
+]
+
+
+ROWS = 500  # most rows of a tree as text
 
 
 def show_text(session: Session) -> None:
     """Show the tree as text."""
     from pi_nb.views.text import render_tree
 
-    display({"text/plain": render_tree(session)}, raw=True)
+    display({"text/plain": render_tree(session, max_rows=ROWS)}, raw=True)
+
+
+def log_text(session: Session, *, whole: bool = False) -> str:
+    """Return the log as text: the last entries, or all of them."""
+    from pi_nb.views.text import render_log
+
+    heading, _, *lines = render_log(session).split("\n")
+    left = 0 if whole else max(0, len(lines) - LOG_LINES)
+    earlier = [f"… {left:,} earlier entries; %pi_log --all shows them"] if left else []
+    return "\n".join([heading, "", *earlier, *lines[left:]])
+
+
+def click_note(ip: Any) -> str:
+    """Return what to know about clicks in this kernel; nothing where they work at any time."""
+    if getattr(ip.kernel, "_supports_kernel_subshells", False):
+        return ""
+    return "While a cell runs, clicks in the tree wait for its end: this kernel has no subshells (ipykernel 7 has)."
 
 
 def show_svg(session: Session) -> None:

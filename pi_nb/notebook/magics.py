@@ -51,6 +51,13 @@ def say(text: str) -> None:
     sys.stdout.write(text.rstrip("\n") + "\n")
 
 
+def say_once(runtime: Runtime, text: str) -> None:
+    """Print something that a kernel is told one time only; nothing if there is nothing to say."""
+    if text and text not in runtime.visited:
+        runtime.visited.add(text)
+        say(text)
+
+
 @magics_class
 class PiMagics(Magics):
     """Prompt, branch and look, from a cell."""
@@ -89,14 +96,13 @@ class PiMagics(Magics):
 
     def _ask(self, given: Given, text: str) -> Any:
         from pi_nb.notebook.prompting import Ask
-        from pi_nb.notebook.tools import add_tool, names_of
+        from pi_nb.notebook.tools import known_or_added, names_of
 
         if given.out and not given.out.isidentifier():
             raise UserError(f"{given.out!r} cannot be the name of a variable.", hint="For example: --out ans")
-        tools = () if given.no_tools else names_of([given.tools]) if given.tools is not None else None
-        for name in tools or ():
-            if name not in self.runtime.tools:
-                add_tool(self.runtime, name)
+        tools = () if given.no_tools else None
+        if given.tools is not None and tools is None:
+            tools = known_or_added(self.runtime, names_of([given.tools]))
         return Ask(
             text=text if given.raw else interpolate(text, self.shell.ev),
             cell=self.runtime.cells.now(self.shell, text),
@@ -142,6 +148,7 @@ class PiMagics(Magics):
             looking.show_picture(self.runtime.session)  # nobody is there to click
         else:
             display(self.runtime.tree_view)
+            say_once(self.runtime, looking.click_note(self.shell))
 
     @line_magic
     @command
@@ -156,9 +163,9 @@ class PiMagics(Magics):
     @command
     def pi_log(self, given: Given) -> None:
         """Show the log."""
-        from pi_nb.views.text import render_log
+        from pi_nb.notebook.looking import log_text
 
-        say(render_log(self.runtime.session))
+        say(log_text(self.runtime.session, whole=given.all))
 
     @line_magic
     @command

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pi_nb.notebook.runtime import Runtime
     from pi_nb.session.tree import Session
 
-__all__ = ["Ask", "Stopped", "check", "earlier_prompt", "parent_of", "prompt"]
+__all__ = ["Ask", "Stopped", "Unanswered", "check", "earlier_prompt", "parent_of", "prompt"]
 
 
 class Stopped(KeyboardInterrupt):
@@ -36,6 +36,13 @@ class Stopped(KeyboardInterrupt):
 
     def _render_traceback_(self) -> list[str]:
         return ["Stopped. What had arrived is kept; run the cell again for another answer."]
+
+
+class Unanswered(ProviderError):
+    """The model did not answer; what it said about that, and what to do."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"No answer: {self}", self.hint]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +79,7 @@ def prompt(runtime: Runtime, ask: Ask) -> Reply:
 
     Raises:
         UserError: Something in the request is unknown, or a run is going on; nothing was sent.
-        ProviderError: The model did not answer; what had arrived is kept.
+        Unanswered: The model did not answer; what had arrived is kept.
         Stopped: The user stopped the run.
     """
     check(runtime, ask)
@@ -91,9 +98,7 @@ def prompt(runtime: Runtime, ask: Ask) -> Reply:
     if pump.interrupted:
         raise Stopped
     if answer.stop_reason == "error":
-        raise ProviderError(
-            clean(answer.error_message or "The model did not answer."), hint="Run the cell to try again."
-        )
+        raise Unanswered(clean(answer.error_message or "it said nothing of why"), hint="Run the cell to try again.")
     return reply
 
 

@@ -7,6 +7,7 @@ after a kernel restart ``%load_ext pi_nb`` is back where it was; it is written t
 from __future__ import annotations
 
 import atexit
+import contextlib
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
@@ -49,7 +50,7 @@ class Runtime:
         tools: Tools of this notebook, by name; only those that are active are offered to a model.
         reply: The last reply, or None.
         pump: What the main thread is doing while a cell's run goes on, or None; ``pump.call`` runs something there.
-        visited: Ids of the sessions this kernel has been in, those of an earlier load of the extension included.
+        visited: Sessions this kernel has been in and things it was told once; survives a reload of the extension.
     """
 
     def __init__(self, ip: Any, settings: PiNb, *, place: Place | None = None) -> None:
@@ -206,7 +207,8 @@ class Runtime:
             session, self._session = self._session, None
             registry, self._registry = self._registry, None
         if self.owner.running and not self.owner.is_current:
-            self.owner.submit(_finish(live, registry)).result(timeout=10)
+            with contextlib.suppress(Exception):  # what cannot be ended properly must not keep the rest from ending
+                self.owner.submit(_finish(live, registry)).result(timeout=10)
         if live is not None:
             live.close()
         self.owner.stop()

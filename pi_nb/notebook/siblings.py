@@ -25,8 +25,9 @@ def siblings(session: Session, prompt_id: str) -> list[str]:
     A change of model, thinking level or tools is not a point of its own: a prompt that another model was asked is still
     a sibling.
     """
-    above = reversed(session.path(prompt_id)[:-1])
-    point = next((entry.id for entry in above if not _is_setting(entry)), None)
+    point = session.entry(prompt_id).parent_id
+    while point is not None and _is_setting(session.get(point)):
+        point = session.entry(point).parent_id
     found: list[str] = []
     waiting = list(reversed(session.children(point)))
     while waiting:

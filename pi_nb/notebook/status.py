@@ -6,7 +6,6 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from pi_nb.harness.estimate import estimate_context
-from pi_nb.messages import AssistantMessage
 from pi_nb.notebook.caption import clean, money
 from pi_nb.notebook.references import short
 from pi_nb.session.entries import MessageEntry
@@ -89,14 +88,10 @@ def _file(session: Session) -> str:
 
 
 def _cost(session: Session) -> str:
-    usages = [
-        entry.message.usage
-        for entry in session.entries()
-        if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage) and entry.message.usage
-    ]
-    spent = sum(usage.cost.total for usage in usages)
-    count = sum(usage.total_tokens for usage in usages)
-    return f"{money(spent) or '$0'} and {count:,} tokens on all branches" if usages else ""
+    from pi_nb.harness.totals import session_totals
+
+    spent = session_totals(session)
+    return f"{money(spent.cost) or '$0'} and {spent.tokens:,} tokens on all branches" if spent.calls else ""
 
 
 def status_text(rows: list[tuple[str, str]]) -> str:

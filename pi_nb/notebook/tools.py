@@ -12,7 +12,7 @@ from pi_nb.notebook.checks import check_tool
 if TYPE_CHECKING:
     from pi_nb.notebook.runtime import Runtime
 
-__all__ = ["NotebookTool", "add_tool", "change", "names_of"]
+__all__ = ["NotebookTool", "add_tool", "change", "known_or_added", "names_of"]
 
 
 class NotebookTool:
@@ -84,12 +84,21 @@ def _wanted(runtime: Runtime, words: list[str]) -> tuple[str, ...]:
     if words[0] == "none":
         return ()
     if words[0] == "add":
-        added = [add_tool(runtime, name) for name in names_of(words[1:])]
-        return tuple(dict.fromkeys((*active, *added)))
-    names = names_of(words[1:] if words[0] == "remove" else words)
-    for name in names:
-        check_tool(runtime.tools, name)
-    return tuple(n for n in active if n not in names) if words[0] == "remove" else names
+        return tuple(dict.fromkeys((*active, *(add_tool(runtime, name) for name in names_of(words[1:])))))
+    if words[0] != "remove":
+        return known_or_added(runtime, names_of(words))
+    for name in names_of(words[1:]):
+        check_tool(active, name)
+    return tuple(name for name in active if name not in names_of(words[1:]))
+
+
+def known_or_added(runtime: Runtime, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names as the model calls them; tools of the user's namespace that are new are added.
+
+    Raises:
+        UserError: There is no such tool.
+    """
+    return tuple(name if name in runtime.tools else add_tool(runtime, name) for name in names)
 
 
 def add_tool(runtime: Runtime, name: str) -> str:

@@ -291,6 +291,10 @@ def test_a_tool_of_the_notebook(kernel: Any) -> None:
     kernel.run(f"provider = script({call}, Reply('done'))")
     assert "43" in kernel.run("%pi use it again").answer["text/html"]
     assert kernel.run("%pi_tools none").stream.startswith("Active: none. Not active: ")
+    assert kernel.run("%pi_tools twice").stream.startswith("Active: twice.")
+    assert kernel.run("%pi_tools remove twice").stream.startswith("Active: none.")
+    kernel.run("def plain(): pass")
+    assert "@pi_nb.tool" in kernel.run("%pi_tools add plain").error
 
 
 def test_status_says_where_and_why(kernel: Any) -> None:
