@@ -100,7 +100,7 @@ class PiMagics(Magics):
 
         if given.out and not given.out.isidentifier():
             raise UserError(f"{given.out!r} cannot be the name of a variable.", hint="For example: --out ans")
-        tools = () if given.no_tools else None
+        tools: tuple[str, ...] | None = () if given.no_tools else None
         if given.tools is not None and tools is None:
             tools = known_or_added(self.runtime, names_of([given.tools]))
         return Ask(

@@ -6,6 +6,7 @@ placed, the branch's settings are changed, the prompt is sent. The cell's thread
 
 from __future__ import annotations
 
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -85,11 +86,13 @@ def prompt(runtime: Runtime, ask: Ask) -> Reply:
     check(runtime, ask)
     transcript = Transcript()
     output = output_for(runtime.ip, transcript, _caption(runtime, ask))
-    pump = Pump(abort=lambda: runtime.submit(runtime.harness.abort()))
     unsubscribe = runtime.harness.subscribe(transcript.feed)
-    runtime.pump = pump
+    run = runtime.submit(_run(runtime, ask, output))
+    pump = runtime.pump = Pump(abort=lambda: runtime.submit(_stop(runtime.harness, run)))
     try:
-        answer = pump.run(runtime.submit(_run(runtime, ask, output)), output.draw)
+        answer = pump.run(run, output.draw)
+    except CancelledError:
+        raise Stopped from None
     finally:
         runtime.pump = None
         unsubscribe()
@@ -169,6 +172,14 @@ async def _run(runtime: Runtime, ask: Ask, output: CellOutput) -> AssistantMessa
         return await harness.prompt(ask.text, extra=ask.cell.to_wire())
     finally:
         harness.system_prompt, harness.max_turns = before
+
+
+async def _stop(harness: AgentHarness, run: Future[AssistantMessage]) -> None:
+    """Stop a run, also one that has not begun yet."""
+    begun = not harness.is_idle
+    await harness.abort()
+    if not begun:
+        run.cancel()
 
 
 async def _place_leaf(harness: AgentHarness, ask: Ask) -> str:
