@@ -158,7 +158,8 @@ class JsonlSessionStorage(IndexedStorage):
                 self._write_line(line)
             elif entry.type in _SPOKEN:
                 self._write_whole(line)
-            self._remember(fields, line, entry)
+            self._index.lines.keep(entry)
+            self._cache[self._index.add(fields)] = entry
 
     def _refuse(self, why: str) -> None:
         message = f"Cannot write {self._log.path.name}: {why}."

@@ -1,10 +1,13 @@
-"""The lines of a log as bytes: those read from a file stay in one block, those added come after it."""
+"""The lines of a log: those read from a file stay in one block of bytes, those added come after it."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
 from typing import overload
+
+from pi_nb.messages import Value
+from pi_nb.session import lines
 
 __all__ = ["RawLines"]
 
@@ -19,7 +22,7 @@ class RawLines(Sequence[bytes]):
     def __init__(self, block: bytes = b"") -> None:
         self.block = block
         self.starts = array("Q")
-        self._added: list[bytes] = []
+        self._added: list[bytes | Value] = []
 
     def mark(self, start: int) -> None:
         """Take the line that starts at a byte of the block as the next one; only before the first :meth:`append`."""
@@ -27,7 +30,11 @@ class RawLines(Sequence[bytes]):
 
     def append(self, line: bytes) -> None:
         """Take a line as the next one."""
-        self._added.append(line.rstrip(b"\r\n"))
+        self._added.append(line)
+
+    def keep(self, entry: Value) -> None:
+        """Take what an entry is written as for the next line: kept as a value, it need not be kept as bytes too."""
+        self._added.append(entry)
 
     def __len__(self) -> int:
         return len(self.starts) + len(self._added)
@@ -44,15 +51,19 @@ class RawLines(Sequence[bytes]):
         number = place + len(self) if place < 0 else place
         marked = len(self.starts)
         if number >= marked:
-            return self._added[number - marked]
+            return _encoded(self._added[number - marked])
         if number < 0:
             raise IndexError(f"there are {len(self)} lines, not one at {place}")
         return self._marked(self.starts[number])
 
     def __iter__(self) -> Iterator[bytes]:
         yield from map(self._marked, self.starts)
-        yield from self._added
+        yield from map(_encoded, self._added)
 
     def _marked(self, start: int) -> bytes:
         end = self.block.find(b"\n", start)
         return self.block[start:end].rstrip(b"\r") if end >= 0 else self.block[start:].rstrip(b"\0")
+
+
+def _encoded(line: bytes | Value) -> bytes:
+    return line.rstrip(b"\r\n") if isinstance(line, bytes) else lines.encode(line)

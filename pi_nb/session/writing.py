@@ -225,7 +225,7 @@ class SessionWriter:
         storage = self._storage
         with storage.lock:
             parent_id = self._place(parent)
-            if parent_id is not None and parent_id not in storage.index.positions:
+            if parent is not LEAF and parent_id is not None and parent_id not in storage.index.positions:
                 raise SessionError(f"There is no entry {parent_id}.", code="not_found", path=self._file_text())
             new_id = entry_id or storage.new_id()
             storage.append(make_entry(kind, (new_id, parent_id, now_iso()), fields, extra))
