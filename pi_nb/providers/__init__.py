@@ -1,1 +1,12 @@
-"""Providers: one wire format each. Know no session and no Jupyter."""
+"""Providers: one wire format each. Know no session and no Jupyter.
+
+A request goes in, stream events come out; :mod:`~pi_nb.providers.base` says which. On the way::
+
+    registry ─► a provider ─► transform (any history made acceptable) ─► payload
+                                                                           │ client, http, keys
+    events ◄─ builder (pieces to a message) ◄─ a reader (one format) ◄─ sse ◄─┘
+
+To add a wire format, subclass :class:`~pi_nb.providers.http.HttpProvider`: say what a request looks like, and give a
+reader that turns one server-sent event into stream events without doing any I/O. A server that speaks Chat Completions
+in its own way needs only a line in :mod:`~pi_nb.providers.dialects`.
+"""

@@ -19,7 +19,7 @@ from pi_nb.errors import ProviderError
 from pi_nb.models import Model
 from pi_nb.providers.base import Request, StreamEvent, StreamResponse
 from pi_nb.providers.builder import MessageBuilder
-from pi_nb.providers.catalogue import near
+from pi_nb.providers.catalogue import known_models, near
 from pi_nb.providers.client import Clients, Timeouts, refusal, slow, sse_events, translated
 from pi_nb.providers.failures import failure
 from pi_nb.providers.keys import Key
@@ -186,9 +186,10 @@ class HttpProvider(ABC):
     async def _did_you_mean(self, model_id: str) -> str:
         try:
             async with asyncio.timeout(3):
-                close = near(model_id, await self.model_names())
+                names = await self.model_names()
         except Exception:  # only to be helpful
-            return ""
+            names = [name for provider, name in known_models() if provider == self._name]
+        close = near(model_id, names)
         return f"Did you mean {' or '.join(f'{self._name}:{name}' for name in close)}?" if close else ""
 
     async def get_json(self, path: str) -> Any:

@@ -183,6 +183,15 @@ def test_unknown_model_names_near_ones(family):
     assert f"{NAME[family]}:{'claude-sonnet-5-5' if family == 'anthropic' else 'gpt-6-sol'}" in last.error.hint
 
 
+def test_near_names_without_a_list(family):
+    """If the server does not tell its models, the well-known ones are looked through."""
+    wrong = {"anthropic": "claude-sonet-5", "gemini": "gemini-3.5-flsh"}.get(family, "gpt-5-mni")
+    refused = refusal(404, {"error": {"type": "not_found_error", "message": "no such model"}})
+    error = over_http(family, refused, request=lambda p: ask(p, model=wrong))[-1].error
+    right = {"anthropic": "claude-sonnet-5", "gemini": "gemini-3.5-flash"}.get(family, "gpt-5-mini")
+    assert f"{NAME[family]}:{right}" in error.hint
+
+
 def test_redirects_are_not_followed(family):
     """A key is not carried to another address."""
     last = over_http(family, Answer([], status=307, headers={"location": "http://127.0.0.1:9/"}))[-1]
