@@ -13,7 +13,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pi_nb.errors import ProviderError
-from pi_nb.messages import ImageContent, TextContent, ThinkingContent, ToolCall, ToolResultMessage, UserMessage, text_of
+from pi_nb.messages import (
+    AssistantMessage,
+    ImageContent,
+    TextContent,
+    ThinkingContent,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+    text_of,
+)
 from pi_nb.models import Model
 from pi_nb.providers.base import Request, ToolSpec
 from pi_nb.providers.demo_calls import example_call, wanted_tools
@@ -124,10 +133,12 @@ class _Scene:
 
 
 def _footer(scene: _Scene) -> str:
-    count = len(scene.request.messages)
-    return (
-        f"\n\n---\n*Scripted demo, not a model: it was sent {_number(count, 'message')}. For a real one, "
-        "`%pi_model anthropic:claude-sonnet-5-5` with a key in the environment, or `pi-nb local fetch`.*"
+    """Return what each answer ends with: that it is scripted and what it was sent; at first, how to get a model."""
+    sent = f"\n\n*Scripted demo, not a model; it was sent {_number(len(scene.request.messages), 'message')}.*"
+    if any(isinstance(message, AssistantMessage) for message in scene.request.messages):
+        return sent
+    return sent[:-1] + (
+        " For a real one: `%pi_model anthropic:claude-sonnet-5-5` with a key in the environment, or `pi-nb local fetch`.*"
     )
 
 

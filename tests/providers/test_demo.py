@@ -60,11 +60,14 @@ def test_same_context_same_answer():
 
 @pytest.mark.parametrize("text", ["hello", "help", "markdown", "What is my name?", "count to 9", "Sing!", "think"])
 def test_every_answer_says_what_it_is(text):
-    """Each answer calls itself scripted and tells how to get a real model."""
+    """Each answer calls itself scripted; the first tells how to get a real model."""
     said = answer([], text).text
     assert "Scripted demo" in said
     assert "%pi_model" in said
     assert "pi-nb local fetch" in said
+    later = answer(say([], "hello")[0], text).text
+    assert "Scripted demo" in later
+    assert "local fetch" not in later
 
 
 def test_it_answers_what_was_asked():
