@@ -42,7 +42,7 @@ from pi_nb.views.plain import clip, short_id, visible
 
 __all__ = ["Line", "call_line", "content_text", "entry_line", "message_line", "message_text"]
 
-_PREVIEW: Final = 400  # characters looked at; no picture shows more of one entry
+_PREVIEW: Final = 300  # characters looked at; no picture shows more of one entry
 _CALL: Final = 48  # cells of one tool call
 _BREAKS: Final = re.compile(r"\s*\n\s*")  # one sign of a line end is enough in a preview
 _TELLING: Final = ("command", "path", "file_path", "pattern", "query", "url", "code", "name")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from pi_nb.views.layout import ACTIVE, Row
+from pi_nb.views.layout import ACTIVE, MAX_LANES, Row
 
 __all__ = ["LANE", "ROW", "dot", "dot_x", "strokes"]
 
@@ -44,13 +44,14 @@ def _strokes(row: Row, top: float) -> Iterator[Stroke]:
     if row.joint:
         trunk = _x(len(row.bars) - 1)
         yield Stroke(
-            _css(row.above, gap=row.gap),
+            _css(row.above, gap=row.gap or row.lane > MAX_LANES),
             f"M{trunk:g} {top:g}V{middle - _BEND:g}Q{trunk:g} {middle:g} {trunk + _BEND:g} {middle:g}H{x - _RADIUS:g}",
         )
     elif row.above:
         yield Stroke(_css(row.above, gap=row.gap), f"M{x:g} {top:g}V{middle - _RADIUS:g}")
     if row.down:
-        yield Stroke(_css(row.down), f"M{x:g} {middle + _RADIUS:g}V{bottom:g}")
+        elsewhere = row.forks and len(row.bars) == MAX_LANES  # the columns below begin further right
+        yield Stroke(_css(row.down, gap=elsewhere), f"M{x:g} {middle + _RADIUS:g}V{bottom:g}")
 
 
 def _css(line: int, *, gap: bool = False) -> str:

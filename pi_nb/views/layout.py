@@ -21,7 +21,7 @@ NONE: Final = 0  # no line here
 LINE: Final = 1  # a line to some branch
 ACTIVE: Final = 2  # a line of the path to the leaf
 
-MAX_LANES: Final = 16  # columns drawn left of a row; of deeper rows the first columns are left out
+MAX_LANES: Final = 12  # columns drawn left of a row; of deeper rows the first columns are left out
 
 Origin = Literal["root", "entry", "orphan", "self", "cycle"]
 
@@ -46,6 +46,7 @@ class Row(NamedTuple):
             next of them, or is NONE below the last.
         above: The line that comes into it from above.
         down: The line that goes on below it.
+        forks: True if more than one entry hangs from it.
         active: True on the path to the leaf, both ends included.
         leaf: True where the leaf is.
         origin: ``entry`` below another entry, else why there is no line from above: ``root``, ``orphan`` (its parent
@@ -61,6 +62,7 @@ class Row(NamedTuple):
     joint: bool
     above: int
     down: int
+    forks: bool
     active: bool
     leaf: bool
     origin: Origin
@@ -260,6 +262,7 @@ def _rows(forest: Forest, path: Sequence[str], hidden: Mapping[str | None, int],
             joint=joint,
             above=NONE if forest.parents[id] is None else ACTIVE if id in on_path else LINE,
             down=NONE if not children else ACTIVE if children[0] in on_path else LINE,
+            forks=len(children) > 1,
             active=id in on_path,
             leaf=id == leaf,
             origin="entry" if forest.parents[id] is not None else forest.origins.get(id, "root"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from pi_nb.session.storage import IndexedStorage
@@ -64,6 +65,10 @@ class Outline:
         rows, total = len(self.layout.rows), self.layout.total
         return f"{rows:,} of {total:,} entries drawn, those nearest to the leaf" if self.layout.hidden else ""
 
+    @cached_property
+    def _labels(self) -> Mapping[str, str]:
+        return self.session.labels  # a copy each time, so it is asked for once
+
     def drawn(self) -> Iterator[Drawn]:
         """Yield each row with what it says, from top to bottom."""
         for row in self.layout.rows:
@@ -72,7 +77,7 @@ class Outline:
     def _marks(self, row: Row) -> Iterator[Mark]:
         if row.leaf:
             yield Mark("leaf", "leaf")
-        label = self.session.labels.get(row.id)
+        label = self._labels.get(row.id)
         if label:
             yield Mark("label", visible(label, limit=_LABEL))
         if row.origin in {"orphan", "self", "cycle"}:

@@ -6,11 +6,14 @@ newlines where a line is expected. What is not printable is shown as an escape, 
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 __all__ = ["clip", "pad", "short_id", "visible", "width"]
 
+_ODD: Final = re.compile("[^ -~]")
 _NAMED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _JOINERS: Final = frozenset("\u200c\u200d\ufe0e\ufe0f")  # shape letters and emoji; without them text is spoilt
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Cn", "Co"})
@@ -26,13 +29,12 @@ def visible(text: str, *, limit: int | None = None) -> str:
         limit: Look at no more than so many characters, and end with ``…`` if there are more.
     """
     cut = limit is not None and len(text) > limit
-    shown = "".join(map(_shown, text[:limit] if cut else text))
+    shown = _ODD.sub(lambda found: _shown(found[0]), text[:limit] if cut else text)
     return shown + "…" if cut else shown
 
 
+@lru_cache(maxsize=4096)
 def _shown(char: str) -> str:
-    if " " <= char <= "~":
-        return char
     if char in _NAMED:
         return _NAMED[char]
     if char in _JOINERS or unicodedata.category(char) not in _HIDDEN:
@@ -46,6 +48,7 @@ def width(text: str) -> int:
     return len(text) if text.isascii() else sum(map(_cells, text))
 
 
+@lru_cache(maxsize=4096)
 def _cells(char: str) -> int:
     if char in _JOINERS or unicodedata.combining(char) or unicodedata.category(char) in {"Mn", "Me"}:
         return 0
@@ -54,15 +57,16 @@ def _cells(char: str) -> int:
 
 def clip(text: str, cells: int, *, ellipsis: str = "…") -> str:
     """Return a visible text that takes at most so many cells, ended with an ellipsis if something was cut off."""
-    if width(text) <= cells:
-        return text
     room = cells - width(ellipsis)
-    if room < 0:
-        return ""
+    if text.isascii():
+        return text if len(text) <= cells else text[:room] + ellipsis if room >= 0 else ""
+    taken = keep = 0
     for number, char in enumerate(text):
-        room -= _cells(char)
-        if room < 0:
-            return text[:number] + ellipsis
+        if taken <= room:
+            keep = number
+        taken += _cells(char)
+        if taken > cells:
+            return text[:keep] + ellipsis if room >= 0 else ""
     return text
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
+from itertools import accumulate
 from typing import Final
 
 from pi_nb.session.tree import Session
@@ -17,9 +18,10 @@ __all__ = ["tree_svg"]
 
 _EDGE: Final = 16  # px around everything
 _TOP: Final = 44  # px above the first row
-_CELL: Final = 6.7  # px, an average cell of the text font
+_CELL: Final = 7.1  # px, an average cell of the text font
 _MONO: Final = 6.6  # px, a cell of the id font
 _CELLS: Final = 96  # most cells of text in a row
+_APART: Final = 10  # px between two trees
 _GAP: Final = 14  # px between a row's mark and what it says
 _STYLE: Final = (
     ".pi-nb-svg text{font:13px system-ui,-apple-system,'Segoe UI','Helvetica Neue',Arial,sans-serif;white-space:pre}"
@@ -41,9 +43,14 @@ def tree_svg(session: Session, *, max_rows: int | None = 200) -> str:
     wide = (
         max(_EDGE + width(shown.heading) * _CELL, *(_words_at(row, left) + _length(row) for row in rows), 240) + _EDGE
     )
-    high = _TOP + len(rows) * ROW + (36 if shown.footing else _EDGE)
-    body = (part for number, row in enumerate(rows) for part in _row(row, left, _TOP + number * ROW, wide))
+    tops = list(accumulate((ROW + _APART * _begins(row) for row in rows[1:]), initial=_TOP))
+    high = tops[-1] + ROW * bool(rows) + (36 if shown.footing else _EDGE)
+    body = (part for row, top in zip(rows, tops, strict=False) for part in _row(row, left, top, wide))
     return "".join((_open(shown, round(wide), high), *body, _close(shown, high)))
+
+
+def _begins(drawn: Drawn) -> bool:
+    return drawn.row.origin != "entry"
 
 
 def _open(shown: Outline, wide: int, high: int) -> str:

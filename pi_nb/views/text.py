@@ -47,7 +47,7 @@ class _Pen(NamedTuple):
 
 
 _PEN: Final = _Pen(False, "│ ", "├─", "└─", "●", "○", "◀", "… ", "…")
-_ASCII_PEN: Final = _Pen(True, "| ", "|-", "`-", "*", "o", "<-", ".. ", "...")
+_ASCII_PEN: Final = _Pen(True, "| ", "|-", "`-", "*", "o", "<-", "..", "...")
 
 
 def render_tree(
@@ -102,8 +102,9 @@ def _gutter(row: Row, pen: _Pen) -> str:
     strokes = [pen.line if bar else "  " for bar in passing]
     if row.joint:
         strokes.append(pen.joint if row.bars[-1] else pen.end)
-    deep = pen.deep if row.lane > len(row.bars) else ""
-    return deep + "".join(strokes)
+    if row.lane > len(row.bars):
+        strokes[0] = pen.deep
+    return "".join(strokes)
 
 
 # ---------------------------------------------------------------- log

@@ -131,7 +131,7 @@ def test_deep_branches_keep_to_the_width(session_of: Callable[..., Session]) -> 
     pairs = [("0", None), *((f"{n}", f"{max(0, n - 1 - n % 2)}") for n in range(1, 80))]
     text = render_tree(session_of(*pairs), width=60)
     assert all(width(line) <= 60 for line in text.splitlines())
-    assert "… │ │" in text
+    assert "  … │ │" in text
     assert "says 79" in text
 
 
