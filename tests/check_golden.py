@@ -139,7 +139,7 @@ def _conversation(call: dict[str, Any]) -> str:
     if not isinstance(text, str) or text == "<LONG_SUMMARIZATION_PROMPT>":
         return "<long>"
     found = re.search(r"(?s)<conversation>.*?</conversation>", text)
-    return found.group() if found else text
+    return re.sub(r"\[Assistant\]: (\n\n|(?=\n</conv))", "", found.group() if found else text)
 
 
 PREFIXES = (
@@ -147,6 +147,7 @@ PREFIXES = (
     (BRANCH_PREFIX, "<BRANCH_PREFIX>"),
     (BRANCH_PREAMBLE, "<BRANCH_PREAMBLE>"),
     (SUMMARY_SUFFIX, "<SUMMARY_SUFFIX>"),
+    ("Nothing was said on that branch.", "No content to summarize"),
 )
 
 
@@ -249,6 +250,8 @@ def _configuration_after_moves(run: dict[str, Any]) -> None:
     for value in walk(run):
         if value.get("role") == "assistant" or value.get("type") == "message_start":
             value.pop("model", None)
+        for key in ("previousModel", "previousLevel", "previousActiveToolNames"):
+            value.pop(key, None)
     for call in run["providerCalls"]:
         if call is not None:
             call.pop("model")
@@ -260,10 +263,15 @@ def _configuration_after_moves(run: dict[str, Any]) -> None:
     run["context"].pop("model")
 
 
+def _order_of_results(run: dict[str, Any]) -> None:
+    """Put the results of what was started beside the actions after those of the actions."""
+    run["results"].sort(key=lambda result: result["where"] != "main")
+
+
 def _ends_at_once(run: dict[str, Any]) -> None:
     """Sort ends of calls that follow each other at once, of tools that do not wait."""
     events = run["events"]
-    quick = {"echo", "add", "fail", "read", "write", "edit", "finish", "nodetails"}
+    quick = {"echo", "add", "fail", "read", "write", "edit", "finish", "nodetails", "progress"}
     start = 0
     for place in range(len(events) + 1):
         inside = place < len(events) and events[place]["type"] == "tool_execution_end"
@@ -319,8 +327,13 @@ DIFFERENCES = (
     Difference("labels", "Labels and names are written as one trimmed line, and not at all if cleared.", _labels),
     Difference(
         "configuration after moves",
-        "After a move or on reopening, model, thinking level and tools are what the branch says; 0.80.10 keeps its own.",
+        "After a move or on reopening model, level and tools are what the branch says; 0.80.10 keeps its own.",
         _configuration_after_moves,
+    ),
+    Difference(
+        "order of results",
+        "When something that was started and not waited for is done, among the actions, is up to the event loop.",
+        _order_of_results,
     ),
     Difference(
         "ends at the same moment",
@@ -353,6 +366,19 @@ def _summarises_nothing(golden: dict[str, Any]) -> bool:
     )
 
 
+def _half_a_summary(golden: dict[str, Any]) -> bool:
+    replies = [call["reply"] for call in golden["providerCalls"] if call["systemPrompt"].startswith("<SUMMARIZATION")]
+    return any(reply.get("stopReason") == "length" or not _text_in(reply) for reply in replies if not _failed(reply))
+
+
+def _failed(reply: dict[str, Any]) -> bool:
+    return reply.get("stopReason") in {"error", "aborted"}
+
+
+def _text_in(reply: dict[str, Any]) -> bool:
+    return any(block.get("type") == "text" and block["text"] for block in reply.get("content", ()))
+
+
 def _loses_next_turn(golden: dict[str, Any]) -> bool:
     queued = any(action["op"] == "nextTurn" for action in golden["actions"])
     return queued and any(hook["type"] == "before_agent_start" and "throw" in hook for hook in golden["hooks"])
@@ -382,6 +408,7 @@ def _null_text(golden: dict[str, Any]) -> bool:
 
 UNLIKE = (
     Unlike("There is nothing to compact; 0.80.10 asks for a summary of nothing.", _summarises_nothing),
+    Unlike("A summary that is cut off or empty is an error; 0.80.10 writes it.", _half_a_summary),
     Unlike("Nothing queued is lost when a hook raises; 0.80.10 drops it.", _loses_next_turn),
     Unlike("The label of a move is written; 0.80.10 takes it and forgets it.", _labels_a_move),
     Unlike("No leaf entry is written where the leaf is already, or to a leaf entry.", _odd_leaf),
@@ -442,7 +469,7 @@ def _leave_out_extra_results(golden: dict[str, Any], ours: dict[str, Any]) -> No
     for holder in walk(ours):
         for key, items in holder.items():
             if isinstance(items, list):
-                holder[key] = [item for item in items if not _is_extra(item, answered)]
+                holder[key] = [item for item in items if not _is_extra(item, answered) and item not in extra]
     ours["context"]["roles"] = [message["role"] for message in ours["context"]["messages"]]
 
 

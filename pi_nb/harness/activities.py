@@ -93,13 +93,20 @@ class Activities:
         task = asyncio.get_running_loop().create_task(work)
         activity.adopt(task)
         self._tasks[task] = activity
-        task.add_done_callback(lambda done: self._tasks.pop(done, None))
+        task.add_done_callback(self._forget)
         try:
-            return await asyncio.shield(task)
+            result = await asyncio.shield(task)
         except asyncio.CancelledError:
             activity.signal.abort()
             await _outlast(task)
             raise
+        if activity.signal.aborted:
+            await asyncio.sleep(0)  # whoever aborted goes first and tells of it
+        return result
+
+    def _forget(self, task: asyncio.Task[Any]) -> None:
+        """Count a task's activity as over, also if it was cancelled before it could say so itself."""
+        self.end(self._tasks.pop(task))
 
     def is_inside(self) -> bool:
         """Return whether the caller works for one of the activities, and so cannot wait for its end."""

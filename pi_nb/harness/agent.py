@@ -9,6 +9,10 @@
 ``prompt``, ``compact`` and ``navigate_tree`` need an idle harness; everything else may be called at any time, from the
 harness's event loop. Runs that are given a place of their own (``prompt(…, at=entry_id)``) go on beside each other and
 beside a run at the leaf.
+
+    >>> harness = AgentHarness(session, model="anthropic:claude-sonnet-4-5", tools=[add])
+    >>> stop = harness.subscribe(lambda event: print(event.type))
+    >>> answer = await harness.prompt("What is 2 + 2?")
 """
 
 from __future__ import annotations
@@ -272,8 +276,11 @@ class AgentHarness(HarnessBase):
     async def _do(self, activity: Activity, work: Coroutine[Any, Any, T]) -> T:
         """Carry out something that holds the leaf and is not a run."""
         self._activities.begin(activity)
+        return await self._activities.attend(activity, self._and_end(activity, work))
+
+    async def _and_end(self, activity: Activity, work: Coroutine[Any, Any, T]) -> T:
         try:
-            return await self._activities.attend(activity, work)
+            return await work
         finally:
             self._activities.end(activity)
             self._runner.settle()

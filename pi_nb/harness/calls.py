@@ -93,8 +93,8 @@ class _Batch:
     async def one_by_one(self, calls: Sequence[ToolCall]) -> None:
         """Run each call when the one before has its result."""
         done = []
-        for call in calls:
-            if self.run.signal.aborted:
+        for place, call in enumerate(calls):
+            if place and self.run.signal.aborted:
                 await self._record(_Done(call, ToolResult.error(NOT_RUN)))
                 continue
             await self._start(call)
@@ -107,8 +107,8 @@ class _Batch:
     async def side_by_side(self, calls: Sequence[ToolCall]) -> None:
         """Check the calls in order, run those that may run at the same time, record the results in order."""
         begun: list[_Ready | _Done] = []
-        for call in calls:
-            if self.run.signal.aborted:
+        for place, call in enumerate(calls):
+            if place and self.run.signal.aborted:
                 begun.append(_Done(call, ToolResult.error(NOT_RUN)))
                 continue
             await self._start(call)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -60,17 +60,36 @@ def estimate_tokens(message: Message) -> int:
 
 def estimate_messages(messages: Sequence[Message]) -> Estimate:
     """Return the size of a sequence of messages."""
-    counted = _last_counted(messages)
-    return _guess(messages) if counted is None else _from_usage(messages, *counted)
+    return _estimate(messages.__getitem__, len(messages), lambda _index: True)
 
 
 def estimate_context(context: Context, path: Sequence[Entry]) -> Estimate:
-    """Return the size of a context; usage from before the latest compaction on its path measured another one."""
-    messages = context.messages
-    counted = _last_counted(messages)
-    if counted is None or not _is_fresh(path, context.items[counted[0]].entry_id):
-        return _guess(messages)
-    return _from_usage(messages, *counted)
+    """Return the size of a context; usage from before the latest compaction on its path measured another one.
+
+    Looks at the end of the context only, as far back as the last usage.
+    """
+    items = context.items
+    return _estimate(
+        lambda index: items[index].message, len(items), lambda index: _is_fresh(path, items[index].entry_id)
+    )
+
+
+def _estimate(at: Callable[[int], Message], count: int, believed: Callable[[int], bool]) -> Estimate:
+    trailing = 0
+    for index in range(count - 1, -1, -1):
+        message = at(index)
+        counted = _counted(message)
+        if counted:
+            if not believed(index):  # nor is any before it
+                return _guess(at, count)
+            return Estimate(counted + trailing, counted, trailing, index)
+        trailing += estimate_tokens(message)
+    return Estimate(trailing, 0, trailing, None)
+
+
+def _guess(at: Callable[[int], Message], count: int) -> Estimate:
+    total = sum(estimate_tokens(at(index)) for index in range(count))
+    return Estimate(total, 0, total, None)
 
 
 def _is_fresh(path: Sequence[Entry], entry_id: str) -> bool:
@@ -82,24 +101,6 @@ def _is_fresh(path: Sequence[Entry], entry_id: str) -> bool:
         if entry.type == "compaction":
             return False
     return True
-
-
-def _last_counted(messages: Sequence[Message]) -> tuple[int, int] | None:
-    for index in range(len(messages) - 1, -1, -1):
-        tokens = _counted(messages[index])
-        if tokens:
-            return index, tokens
-    return None
-
-
-def _from_usage(messages: Sequence[Message], index: int, counted: int) -> Estimate:
-    trailing = sum(map(estimate_tokens, messages[index + 1 :]))
-    return Estimate(counted + trailing, counted, trailing, index)
-
-
-def _guess(messages: Sequence[Message]) -> Estimate:
-    total = sum(map(estimate_tokens, messages))
-    return Estimate(total, 0, total, None)
 
 
 def _counted(message: Message) -> int:

@@ -174,6 +174,7 @@ class Run(Activity):
         if failure is not None:
             raise failure
         await self.tell(SavePoint(had_pending))
+        self.flush(self)  # what a subscriber of the save point has set
         self.current = self.settings()
 
     def answer(self) -> AssistantMessage | None:
