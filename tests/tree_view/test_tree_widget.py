@@ -80,6 +80,14 @@ def test_rows_say_what_an_entry_is(memory: Session, comms: Comms) -> None:
     assert rows[10]["error"] == "overloaded"
 
 
+def test_a_row_names_the_cell_that_wrote_it(memory: Session, comms: Comms) -> None:
+    """The number of the cell stands in the entry; what is not a number is left out."""
+    row = {"type": "message", "id": "a", "parentId": None, "message": {"role": "user", "content": "x"}}
+    assert tree_rows.row_of({**row, "cell": {"id": "d4cd280e", "n": 7}})["cell"] == "7"
+    assert "cell" not in tree_rows.row_of({**row, "cell": {"n": "<b>"}})
+    assert "cell" not in tree_rows.row_of({**row, "cell": "7"})
+
+
 def test_a_click_moves_the_leaf_and_tells_which_line_it_wrote(session: Session, comms: Comms) -> None:
     """Checking out an answer writes one leaf entry; the page is told that very line and where it is."""
     parts = talk(session)

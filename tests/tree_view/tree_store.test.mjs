@@ -158,9 +158,23 @@ test("a growing answer is a provisional child of the leaf and makes room for the
   model.say(delta(1, [say("b", "a")]));
   assert.deepEqual([store.tree.rows.at(-1).text, store.tree.rows.at(-1).parent], ["Hello", "b"]);
   model.say({ op: "live", row: null });
+  assert.notEqual(store.tree.live, -1); // its entry is on the way
+  model.say(delta(2, [say("c", "b")]));
   assert.equal(store.tree.live, -1);
   assert.deepEqual(changes, ["reset", "rows", "live", "rows", "rows"]);
   store.close();
+});
+
+test("an answer that comes to nothing goes away by itself", () => {
+  mock.timers.enable({ apis: ["setTimeout", "Date"], now: 1_000_000 });
+  const { model, store } = start();
+  model.say(delta(0, [say("a", null)]));
+  model.say({ op: "live", row: { text: "Hel" } });
+  model.say({ op: "live", row: null });
+  mock.timers.tick(300);
+  assert.deepEqual([store.tree.live, store.live], [-1, null]);
+  store.close();
+  mock.timers.reset();
 });
 
 test("nothing is heard after close", () => {

@@ -5,6 +5,13 @@
  */
 
 /**
+ * Asks Lumino (JupyterLab, Notebook 7) to leave its shortcuts off. It has to stand on the focused element itself: a
+ * selector such as `:focus` is tried before the ancestors are looked at, and `d d` would delete a cell.
+ */
+const SUPPRESS = "data-lm-suppress-shortcuts";
+const TAKES_KEYS = new Set(["button", "input", "textarea", "summary"]);
+
+/**
  * @template {keyof HTMLElementTagNameMap} K
  * @param {K} tag
  * @param {Attributes|null} [attributes]  `class`, `text`, `on…` handlers; anything else becomes an attribute.
@@ -13,6 +20,7 @@
  */
 export function h(tag, attributes, ...children) {
   const el = document.createElement(tag);
+  if (TAKES_KEYS.has(tag) || attributes?.tabindex != null) el.setAttribute(SUPPRESS, "true");
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value == null || value === false) continue;
     if (typeof value === "function") el.addEventListener(name.slice(2), value);

@@ -19,6 +19,7 @@ import { LIVE, Tree } from "./tree.js";
 
 const BUSY_AFTER = 300; // ms
 const SILENT_AFTER = 10_000;
+const PARTING = 250; // ms a finished provisional row stays
 
 export class Store {
   /** @param {Model} model */
@@ -46,6 +47,8 @@ export class Store {
     this.syncing = 0;
     this.again = false;
     /** @type {ReturnType<typeof setTimeout>|undefined} */ this.watch = undefined;
+    /** Runs while a written answer waits for its entry. @type {ReturnType<typeof setTimeout>|undefined} */
+    this.parting = undefined;
     this.offs = this.#listen();
   }
 
@@ -68,6 +71,7 @@ export class Store {
   close() {
     for (const off of this.offs) off();
     clearTimeout(this.watch);
+    clearTimeout(this.parting);
     this.waiting.clear();
     this.listeners.clear();
   }
@@ -145,6 +149,15 @@ export class Store {
 
   /** @param {LiveRow|null} row */
   #setLive(row) {
+    clearTimeout(this.parting);
+    if (row) return this.#replaceLive(row);
+    // The entry it became is on its way: wait for that, so that the row does not vanish and come back.
+    this.parting = setTimeout(() => this.#replaceLive(null), PARTING);
+  }
+
+  /** @param {LiveRow|null} row */
+  #replaceLive(row) {
+    this.parting = undefined;
     this.live = row;
     this.#emit(this.#showLive() ? "rows" : "live");
   }
@@ -177,6 +190,7 @@ export class Store {
     if (delta.from > this.have) return this.sync(); // something was lost in between
     const rows = delta.rows.slice(this.have - delta.from);
     this.tree.setLive(null);
+    if (this.parting !== undefined && rows.length) clearTimeout(this.parting), (this.parting = undefined), (this.live = null);
     this.tree.append(rows);
     this.have += rows.length;
     this.total = Math.max(delta.total ?? delta.to, this.have);

@@ -3,7 +3,7 @@
 /**
  * Keep `pt-night` on the root while it stands on a dark ground.
  * @param {HTMLElement} root
- * @returns {() => void} Stops watching.
+ * @returns {{look: () => void, stop: () => void}} `look` is to be called when the root has got its place in the page.
  */
 export function followTheme(root) {
   const system = window.matchMedia("(prefers-color-scheme: dark)");
@@ -13,10 +13,11 @@ export function followTheme(root) {
   for (const el of [document.documentElement, document.body]) watch.observe(el, attributes);
   system.addEventListener("change", look);
   look();
-  return () => {
+  const stop = () => {
     watch.disconnect();
     system.removeEventListener("change", look);
   };
+  return { look, stop };
 }
 
 /**

@@ -63,7 +63,7 @@ export class View {
       this.bar.root, this.body, this.notice.root, this.help);
     this.#wire();
     el.append(this.root);
-    this.unfollow = followTheme(this.root);
+    this.theme = followTheme(this.root);
     this.arrange();
     this.draw();
     this.notice.setLink(store.link);
@@ -86,7 +86,7 @@ export class View {
   close() {
     this.off?.();
     this.sizes?.disconnect();
-    this.unfollow();
+    this.theme.stop();
     this.page.abort();
     cancelAnimationFrame(this.frame);
     cancelAnimationFrame(this.later);
@@ -185,6 +185,7 @@ export class View {
   #resized() {
     const width = this.root.clientWidth;
     if (!width) return; // hidden: nothing can be measured
+    this.theme.look();
     const size = width < 460 ? "slim" : width < NARROW ? "narrow" : width < 980 ? "medium" : "wide";
     const changed = this.root.dataset.size !== size;
     this.root.dataset.size = size;
