@@ -160,7 +160,7 @@ def _block_tag(value: Any) -> str:
     if needed is None:
         return "unknown"
     for name in needed:
-        if not isinstance(value.get(name, value.get(_snake(name))), str):
+        if not isinstance(value.get(name), str) and not isinstance(value.get(_snake(name)), str):
             return "unknown"
     return str(value["type"])
 

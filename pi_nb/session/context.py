@@ -58,6 +58,8 @@ class Context:
     @cached_property
     def messages(self) -> tuple[Message, ...]:
         """The messages alone."""
+        if isinstance(self.items, Items):
+            return self.items.messages
         return tuple(item.message for item in self.items)
 
 

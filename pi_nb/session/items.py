@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
@@ -22,6 +23,7 @@ from pi_nb.session.storage import Trail
 
 __all__ = ["ContextItem", "Items", "edited", "message_of"]
 
+_MAKING = threading.Lock()
 _EDITABLE = frozenset({"user", "assistant", "toolResult", "custom"})
 
 
@@ -36,13 +38,31 @@ class ContextItem:
 class Items(Sequence[ContextItem]):
     """The messages of a context, made when looked at; it does not change when the path grows."""
 
-    __slots__ = ("_edits", "_length", "_steps", "_trail")
+    __slots__ = ("_edits", "_length", "_made", "_steps", "_trail")
 
-    def __init__(self, trail: Trail, steps: list[int | ContextItem], edits: Mapping[str, ContextEditEntry]) -> None:
+    def __init__(
+        self,
+        trail: Trail,
+        steps: list[int | ContextItem],
+        edits: Mapping[str, ContextEditEntry],
+        made: list[Message] | None = None,
+    ) -> None:
         self._trail = trail
         self._steps = steps
         self._edits = edits
         self._length = len(steps)
+        self._made = [] if made is None else made  # shared with the contexts of the same path before and after this
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """All messages. Those made for an earlier context of the same path are not made again."""
+        made = self._made
+        for number in range(len(made), self._length):
+            message = self._make(number).message
+            with _MAKING:
+                if len(made) == number:  # else another thread was quicker
+                    made.append(message)
+        return tuple(made[: self._length])
 
     def __len__(self) -> int:
         return self._length

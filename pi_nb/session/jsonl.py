@@ -87,7 +87,7 @@ class JsonlSessionStorage(IndexedStorage):
         storage = cls(file, scan.header, scan.index, durability=durability)
         storage._adopt(found)
         if scan.migrated:
-            storage._why_read_only = "it is of an older version; migrate() brings it up to date"
+            storage._why_read_only = "it is of an older version; migrate() brings it up to date, and a fork leaves it"
         elif read_only:
             storage._why_read_only = "it was opened for reading"
         else:

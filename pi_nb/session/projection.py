@@ -6,6 +6,7 @@ more the longer it is; here only what is new on the path is looked at.
 
 from __future__ import annotations
 
+from pi_nb.messages import Message
 from pi_nb.session.context import Context, State, state_of
 from pi_nb.session.entries import ContextEditEntry
 from pi_nb.session.items import ContextItem, Items
@@ -32,6 +33,7 @@ class Projection:
         at, storage = self._at, self._storage
         self._trail = Trail([], [], [], lambda place: storage.at(at[place]))
         self._steps: list[int | ContextItem] = []
+        self._made: list[Message] = []
         self._edits: dict[str, ContextEditEntry] = {}
         self._state = State()
 
@@ -49,7 +51,7 @@ class Projection:
                 except BaseException:
                     self._forget()
                     raise
-            items, state = Items(self._trail, self._steps, self._edits), self._state
+            items, state = Items(self._trail, self._steps, self._edits, self._made), self._state
         return Context(leaf_id, items, state.model, state.thinking_level, state.active_tool_names)
 
     def _news(self, leaf_id: str | None) -> list[int] | None:
@@ -70,4 +72,5 @@ class Projection:
             steps, _ = plan(trail, self._projectors, start)
             self._steps += steps
         else:
+            self._made = []
             self._steps, self._edits = plan(trail, self._projectors)

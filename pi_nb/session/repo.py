@@ -6,9 +6,11 @@ name, so what a session belongs to is read from its header, never from where it 
 
 from __future__ import annotations
 
+import builtins
 import os
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +23,10 @@ from pi_nb.session.listing import SessionInfo, describe
 from pi_nb.session.lock import WriterLock, holder_text
 from pi_nb.session.logfile import Durability
 from pi_nb.session.root import default_root
+from pi_nb.session.search import Found, search_file
 from pi_nb.session.tree import Session
 
-__all__ = ["SessionInfo", "SessionRepo", "default_root"]
+__all__ = ["Found", "SessionInfo", "SessionRepo", "default_root"]
 
 _ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
@@ -161,6 +164,19 @@ class SessionRepo:
             if metadata_key in info.metadata and info.metadata[metadata_key] == value:
                 return info
         return None
+
+    def search(self, text: str, *, cwd: str | Path | None = None, limit: int = 100) -> builtins.list[Found]:
+        """Return the entries that say a text, whatever its case, from the newest session to the oldest.
+
+        What people and models said is looked through, and summaries, labels and names.
+
+        Args:
+            text: What to look for.
+            cwd: Only in sessions that belong to this folder.
+            limit: The most entries to return.
+        """
+        hits = (found for info in self.list(cwd) for found in search_file(info, text))
+        return list(islice(hits, limit)) if text else []
 
     # ------------------------------------------------------------ forking and deleting
 

@@ -279,6 +279,9 @@ class IndexedStorage:
         """Take in what others wrote; return how many entries that were."""
         return 0
 
+    def migrate(self) -> None:
+        """Write what is of an older version anew; there is nothing to do but for files."""
+
     def close(self) -> None:
         """Let go of what is held. A second call does nothing."""
 

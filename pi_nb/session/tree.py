@@ -213,6 +213,14 @@ class Session(SessionWriter):
             self._tell()
         return count
 
+    def migrate(self) -> None:
+        """Bring a file of an older version up to date; the old one is kept beside it as ``.bak``. Then it can grow.
+
+        Raises:
+            SessionError: ``locked`` or ``storage``.
+        """
+        self._storage.migrate()
+
     def close(self) -> None:
         """Let go of the file. Reading goes on; a second call does nothing."""
         self._storage.close()

@@ -420,9 +420,9 @@ def test_migrate_writes_the_new_version(make_file: Maker) -> None:
     file = make_file(said("a", None), header={**HEADER, "version": 2})
     before = file.read_bytes()
     with Session(JsonlSessionStorage.open(file)) as session:
-        session.storage.migrate()
+        session.migrate()
         session.append_message({"role": "user", "content": "more"})
-        session.storage.migrate()
+        session.migrate()
     assert file.with_name("s.jsonl.bak").read_bytes() == before
     with Session(JsonlSessionStorage.open(file)) as session:
         assert texts(session) == ["a", "more"]

@@ -20,11 +20,12 @@ from .conftest import HEADER, entry, line, said
 HI = UserMessage(content="hi")
 
 
-def store(repo: SessionRepo, id: str, *rows: dict[str, Any], cwd: str = "/demo", **header: Any) -> Path:
+def store(repo: SessionRepo, id: str, *rows: Any, cwd: str = "/demo", **header: Any) -> Path:
     """Write a session file where pi would, by hand."""
     file = repo.folder(cwd) / f"{id}.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(b"".join(map(line, ({**HEADER, "id": id, "cwd": cwd, **header}, *rows))))
+    parts = ({**HEADER, "id": id, "cwd": cwd, **header}, *rows)
+    file.write_bytes(b"".join(part if isinstance(part, bytes) else line(part) for part in parts))
     return file
 
 
@@ -211,6 +212,34 @@ def test_find_by_metadata(repo: SessionRepo) -> None:
     assert found.id == "b"
     assert repo.find("notebook", "n2") is None
     assert repo.find("other", None) is None
+
+
+def test_search(repo: SessionRepo) -> None:
+    """Text of any case and language is found in messages, summaries, labels and names, the newest session first."""
+    store(
+        repo,
+        "old",
+        said("a", None, 'The "Quick" fox'),
+        b"junk\n",
+        said("b", "a", "straße 日本", "assistant"),
+        entry("compaction", "c", "b", summary="A quick summary", firstKeptEntryId="c"),
+        entry("custom_message", "d", "c", customType="x", content="quick note"),
+        entry("custom", "e", "d", customType="x", data="quick data"),
+    )
+    new = {"timestamp": "2026-06-01T00:00:00.000Z", "cwd": "/new"}
+    store(repo, "new", entry("session_info", "n", None, name="Quick talk"), entry("label", "l", "n", label="q"), **new)
+    (repo.folder("/new") / "broken.jsonl").write_bytes(b"quick")
+
+    def hits(text: str, **options: Any) -> list[str]:
+        return [f"{found.session.id}:{found.entry_id}" for found in repo.search(text, **options)]
+
+    assert hits("qUICK") == ["new:n", "old:a", "old:c", "old:d"]
+    assert hits('"quick"') == ["old:a"]
+    assert hits("STRAßE") == hits("日本") == ["old:b"]
+    assert hits("quick", cwd="/new") == ["new:n"]
+    assert hits("quick", limit=2) == ["new:n", "old:a"]
+    assert hits("") == hits("nowhere") == []
+    assert repo.search("fox")[0].text == 'The "Quick" fox'
 
 
 # ---------------------------------------------------------------- opening
