@@ -14,11 +14,15 @@ from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 import pi_nb
 from pi_nb.errors import UserError
 from pi_nb.notebook.extension import load, runtime_of, unload
 from pi_nb.notebook.owner import THREAD_NAME
+
+
+NO_HISTORY = Config({"HistoryManager": {"enabled": False}})  # no database, no thread of its own
 
 
 @pytest.fixture
@@ -27,10 +31,9 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Interacti
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PI_CODING_AGENT_SESSION_DIR", str(tmp_path / "s"))
     monkeypatch.setenv("PI_NB_MODEL", "scripted:demo")
-    ip = InteractiveShell()
+    ip = InteractiveShell(config=NO_HISTORY)
     yield ip
     unload(ip)
-    ip.history_manager.end_session()
 
 
 def traces(ip: InteractiveShell) -> dict[str, Any]:

@@ -6,18 +6,21 @@ from collections.abc import Iterator
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 from pi_nb.notebook import typed
+
+
+NO_HISTORY = Config({"HistoryManager": {"enabled": False}})  # no database, no thread of its own
 
 
 @pytest.fixture
 def shell() -> Iterator[InteractiveShell]:
     """Return a shell with the transformers in front."""
-    ip = InteractiveShell()
+    ip = InteractiveShell(config=NO_HISTORY)
     typed.install(ip)
     typed.install(ip)
     yield ip
-    ip.history_manager.end_session()
 
 
 def line(text: str) -> str:
@@ -45,12 +48,12 @@ def test_cells_arrive_as_typed(shell: InteractiveShell, body: str) -> None:
 @pytest.mark.parametrize("source", ["%pi?", "%%pi?", "%pi_tree?", "x = '''\n%pi y?\n'''\n", "%%pip\nx\n", "!ls"])
 def test_everything_else_is_ipythons(shell: InteractiveShell, source: str) -> None:
     """Help, other magics and strings are what they were."""
-    assert shell.transform_cell(source) == InteractiveShell().transform_cell(source)
+    assert shell.transform_cell(source) == InteractiveShell(config=NO_HISTORY).transform_cell(source)
 
 
 def test_removing_leaves_nothing() -> None:
     """After removal the shell is as it was."""
-    ip = InteractiveShell()
+    ip = InteractiveShell(config=NO_HISTORY)
     before = [*ip.input_transformers_cleanup], [*ip.input_transformer_manager.token_transformers]
     typed.install(ip)
     typed.remove(ip)
