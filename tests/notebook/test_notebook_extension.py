@@ -21,7 +21,6 @@ from pi_nb.errors import UserError
 from pi_nb.notebook.extension import load, runtime_of, unload
 from pi_nb.notebook.owner import THREAD_NAME
 
-
 NO_HISTORY = Config({"HistoryManager": {"enabled": False}})  # no database, no thread of its own
 
 

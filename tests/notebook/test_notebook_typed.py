@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 from pi_nb.notebook import typed
 
-
 NO_HISTORY = Config({"HistoryManager": {"enabled": False}})  # no database, no thread of its own
 
 
 @pytest.fixture
-def shell() -> Iterator[InteractiveShell]:
+def shell() -> InteractiveShell:
     """Return a shell with the transformers in front."""
     ip = InteractiveShell(config=NO_HISTORY)
     typed.install(ip)
     typed.install(ip)
-    yield ip
+    return ip
 
 
 def line(text: str) -> str:
