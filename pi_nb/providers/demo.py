@@ -138,7 +138,8 @@ def _footer(scene: _Scene) -> str:
     if any(isinstance(message, AssistantMessage) for message in scene.request.messages):
         return sent
     return sent[:-1] + (
-        " For a real one: `%pi_model anthropic:claude-sonnet-5-5` with a key in the environment, or `pi-nb local fetch`.*"
+        " For a real one: `%pi_model anthropic:claude-sonnet-5-5` with a key in the environment,"
+        " or `pi-nb local fetch`.*"
     )
 
 
