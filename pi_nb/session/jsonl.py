@@ -8,6 +8,7 @@ does not belong to it.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ class JsonlSessionStorage(IndexedStorage):
         self._holder: dict[str, Any] | None = None
         self._why_read_only: str | None = None
         self._migrated = False
+        self._let_go = weakref.finalize(self, _let_go, self._log, self._writer)  # also for who forgets to close
 
     # ------------------------------------------------------------ making one
 
@@ -136,8 +138,7 @@ class JsonlSessionStorage(IndexedStorage):
     def close(self) -> None:
         """Let go of file and lock; what was appended stays readable. A second call does nothing."""
         with self.lock:
-            self._log.close()
-            self._writer.release()
+            self._let_go()
             self._holder = None
             self._why_read_only = "it is closed"
 
@@ -306,6 +307,11 @@ class JsonlSessionStorage(IndexedStorage):
             self._warnings.append(f"Somebody appended a line that {fault}; it was left out.")
         else:
             self._index.append(fields, line)
+
+
+def _let_go(log: LogFile, writer: WriterLock) -> None:
+    log.close()
+    writer.release()
 
 
 def refuse_taken_id(session_id: str, folder: Path) -> None:

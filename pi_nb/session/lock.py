@@ -47,6 +47,7 @@ class WriterLock:
     def __init__(self, file: Path) -> None:
         self.file = file.with_name(file.name + ".lock")
         self._fd: int | None = None
+        self._pid = 0
 
     @property
     def held(self) -> bool:
@@ -70,7 +71,7 @@ class WriterLock:
                     return holder
                 raise
             if self._is_current(fd):
-                self._fd = fd
+                self._fd, self._pid = fd, os.getpid()
                 self._write(fd)
             else:  # the last holder removed it between our opening and our locking
                 os.close(fd)
@@ -84,12 +85,15 @@ class WriterLock:
         return self.acquire()
 
     def release(self) -> None:
-        """Let the lock go and remove its file. Does nothing if it is not held."""
+        """Let the lock go and remove its file. Does nothing if it is not held.
+
+        A forked child has the parent's lock too; it lets go of it without taking the file away.
+        """
         fd, self._fd = self._fd, None
         if fd is None:
             return
         with contextlib.suppress(OSError):
-            if self._is_current(fd):
+            if self._pid == os.getpid() and self._is_current(fd):
                 self.file.unlink()
         os.close(fd)
 

