@@ -16,7 +16,7 @@ from typing import Any
 
 from pi_nb.cli.output import say
 from pi_nb.cli.sessions import open_untouched
-from pi_nb.errors import PiError, SessionError
+from pi_nb.errors import PiError, SessionError, UserError
 from pi_nb.messages import BashExecutionMessage, BranchSummaryMessage, CompactionSummaryMessage
 from pi_nb.session.context import Context, project, reduce_state
 from pi_nb.session.entries import Entry, UnknownEntry
@@ -119,8 +119,8 @@ def _report(session: Session, ref: str | None) -> tuple[Report, Context | None]:
     )
     try:
         leaf = session.leaf_id if ref is None else resolve_ref(session, ref)
-    except PiError as error:
-        return replace(known, error=_error(error)), None
+    except UserError as error:
+        return replace(known, error=_error(error, code="not_found")), None
     context, fault = _context(session, leaf)
     found = replace(known, leaf=leaf, state=_state(context), context=list(_messages(context)))
     if fault is None:

@@ -110,7 +110,7 @@ def _gutter(row: Row, pen: _Pen) -> str:
 # ---------------------------------------------------------------- log
 
 
-def render_log(session: Session, *, width: int = 100, ascii: bool = False) -> str:
+def render_log(session: Session, *, width: int = 100, ascii: bool = False, last: int | None = None) -> str:
     """Return the append log: every entry in the order it was written, with each move of the leaf.
 
     An entry that does not hang from where the leaf stood says where it hangs.
@@ -119,17 +119,26 @@ def render_log(session: Session, *, width: int = 100, ascii: bool = False) -> st
         session: The session.
         width: Most cells of a row.
         ascii: Use nothing but ASCII; other characters are written as escapes.
+        last: Only so many entries, the last ones. None shows all.
     """
     pen = _ASCII_PEN if ascii else _PEN
-    size = counted(len(session), "entry", "entries")
-    lines = [pen.clip(f"session {short_id(session.id)} · {size} in the order of writing", width), ""]
-    leaf: str | None = None
-    digits = len(str(len(session)))
-    for number, entry in enumerate(session.entries(), 1):
-        start = f"{number:>{digits}}  {_clock(entry.timestamp):8}  {short_id(entry.id):8}  "
-        lines.append(pen.clip(f"{start}{_log_line(entry, leaf)}", width))
-        leaf = entry.target_id if isinstance(entry, LeafEntry) else entry.id
+    entries = session.entries()
+    start = 0 if last is None else max(0, len(entries) - last)
+    size = counted(len(entries), "entry", "entries")
+    part = f", the last {last}" if start else ""
+    lines = [pen.clip(f"session {short_id(session.id)} · {size} in the order of writing{part}", width), ""]
+    leaf = _leaf_after(entries[start - 1]) if start else None
+    digits = len(str(len(entries)))
+    for number in range(start, len(entries)):
+        entry = entries[number]
+        head = f"{number + 1:>{digits}}  {_clock(entry.timestamp):8}  {short_id(entry.id):8}  "
+        lines.append(pen.clip(f"{head}{_log_line(entry, leaf)}", width))
+        leaf = _leaf_after(entry)
     return "\n".join(lines)
+
+
+def _leaf_after(entry: Entry) -> str | None:
+    return entry.target_id if isinstance(entry, LeafEntry) else entry.id
 
 
 def _log_line(entry: Entry, leaf: str | None) -> str:

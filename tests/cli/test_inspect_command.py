@@ -112,7 +112,7 @@ def test_an_unknown_leaf_is_an_error_beside_what_is_known(inspect: Inspect, writ
     """A reference to nothing costs the context, not the rest."""
     status, report = inspect(write(("u", None)), "--leaf", "nope")
     check_shape(report)
-    assert (status, report["ok"], report["entries"], report["context"]) == (1, False, 1, [])
+    assert (status, report["error"]["code"], report["entries"], report["context"]) == (1, "not_found", 1, [])
 
 
 def test_a_compaction_comes_first_and_hides_what_it_sums_up(inspect: Inspect, write: Write) -> None:

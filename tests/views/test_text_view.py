@@ -69,6 +69,14 @@ def test_the_log(boat: Session) -> None:
     assert len(lines) == 15
 
 
+def test_the_end_of_the_log(boat: Session) -> None:
+    """The last entries alone are the end of the whole log."""
+    whole, end = render_log(boat).splitlines(), render_log(boat, last=4).splitlines()
+    assert end[2:] == whole[-4:]
+    assert end[0].endswith("15 entries in the order of writing, the last 4")
+    assert render_log(boat, last=99) == render_log(boat)
+
+
 def test_the_log_says_where_an_entry_hangs_if_not_below_the_leaf(session_of: Callable[..., Session]) -> None:
     """What others wrote elsewhere without moving the leaf can be told from what followed."""
     session = session_of(("a", None), ("b", "a"), ("c", "a"), ("d", None))
