@@ -12,7 +12,6 @@ would. A storage that only reads has no place of its own and is always there.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -24,9 +23,9 @@ from pi_nb.session import lines
 from pi_nb.session.entries import Entry, Header
 from pi_nb.session.header import parse_header
 from pi_nb.session.ids import new_session_id, now_iso
-from pi_nb.session.index import Index, one_line, role_of
-from pi_nb.session.sql_database import Database, entries, from_column, sessions, to_column
+from pi_nb.session.sql_database import Database, entries, sessions
 from pi_nb.session.sql_lines import FetchedLines
+from pi_nb.session.sql_rows import fill, name_column, row_of, to_column
 from pi_nb.session.storage import IndexedStorage
 
 __all__ = ["SqlSessionStorage"]
@@ -135,7 +134,7 @@ class SqlSessionStorage(IndexedStorage):
         with self._database.reading() as connection:
             rows = connection.execute(_read_index, {"number": self._number}).all()
         if rows:
-            _fill(self._index, self._known, list(zip(*rows, strict=True)))
+            fill(self._index, self._known, list(zip(*rows, strict=True)))
         self._log_leaf = self._index.leaf_id
 
     # ------------------------------------------------------------ what it is
@@ -196,7 +195,7 @@ class SqlSessionStorage(IndexedStorage):
         """Write an entry; return the lines that others wrote since the last look."""
         take, values = _take_place, {"which": self._number, "now": now_iso()}
         if fields["type"] == "session_info":
-            take, values["title"] = _take_place_and_name, _name_column(fields)
+            take, values["title"] = _take_place_and_name, name_column(fields)
         with self._database.writing() as connection:
             length = connection.execute(take, values).scalar()
             if length is None:
@@ -205,7 +204,7 @@ class SqlSessionStorage(IndexedStorage):
             news = [] if known else self._news(connection)
             if any(lines.decode(other)["id"] == fields["id"] for other in news):
                 raise SessionError(f"The id {fields['id']} was taken meanwhile; append again.", code="storage")
-            connection.execute(_add, _row(self._number, length - 1, fields, line))
+            connection.execute(_add, row_of(self._number, length - 1, fields, line))
         return news
 
     def _look_for(self, fields: Mapping[str, Any], line: bytes, error: SessionError) -> None:
@@ -293,7 +292,7 @@ def _insert_session(database: Database, header: Header, raw: Sequence[bytes]) ->
         "id": to_column(header.id),
         "header": lines.encode(header.to_wire()).decode(),
         "length": len(raw),
-        "name": _name_column(named[-1]) if named else None,
+        "name": name_column(named[-1]) if named else None,
         "modified": now_iso(),
     }
     with database.writing() as connection:
@@ -302,42 +301,5 @@ def _insert_session(database: Database, header: Header, raw: Sequence[bytes]) ->
         number: int = connection.execute(sa.insert(sessions).values(row).returning(sessions.c.number)).scalar_one()
         for start in range(0, len(raw), _BATCH):
             batch = range(start, min(start + _BATCH, len(raw)))
-            connection.execute(_add, [_row(number, place, fields[place], raw[place]) for place in batch])
+            connection.execute(_add, [row_of(number, place, fields[place], raw[place]) for place in batch])
     return number
-
-
-def _row(number: int, position: int, fields: Mapping[str, Any], line: bytes) -> dict[str, Any]:
-    parent, role = fields["parentId"] or None, role_of(fields) if fields["type"] == "message" else None
-    return {
-        "session": number,
-        "position": position,
-        "entry_id": to_column(fields["id"]),
-        "parent_id": None if parent is None else to_column(parent),
-        "type": to_column(fields["type"]),
-        "role": None if role is None else to_column(role),
-        "size": len(line),
-        "line": line.decode("utf-8", "replace").removeprefix("\ufeff"),
-    }
-
-
-def _name_column(fields: Mapping[str, Any]) -> str | None:
-    name = fields.get("name")
-    text = one_line(name) if isinstance(name, str) else ""
-    return to_column(text) if text else None
-
-
-def _fill(index: Index, known: FetchedLines, columns: Sequence[Sequence[Any]]) -> None:
-    """Fill an empty index with columns of a table: id, parent, kind, role, size, and the lines of some kinds."""
-    ids, parents, kinds, roles, sizes, some_lines = columns
-    intern = sys.intern
-    index.ids = [from_column(text) for text in ids]
-    index.parents = [None if text is None else from_column(text) for text in parents]
-    index.types = [intern(from_column(text)) for text in kinds]
-    index.roles = [None if text is None else intern(from_column(text)) for text in roles]
-    known.expect(sizes)
-    index.link_all()
-    for kind, line in zip(index.types, some_lines, strict=True):
-        if line is not None:
-            index.note(kind, lines.decode(line.encode()))
-    if index.types[-1] != "leaf":
-        index.leaf_id = index.ids[-1]

@@ -4,14 +4,10 @@ Two tables. ``pi_nb_sessions`` has one row per session, with its header and how 
 has one row per entry: its line as text exactly as in a session file, and beside it the few columns an index is made
 of. Who appends raises the session's count first. That locks its row (PostgreSQL) or the database (SQLite, ``BEGIN
 IMMEDIATE``) until the transaction ends, so writers take turns and positions have no gaps.
-
-Text columns other than JSON may hold what PostgreSQL refuses (NUL, lone surrogates); see :func:`to_column`.
 """
 
 from __future__ import annotations
 
-import json
-import re
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -29,11 +25,10 @@ try:
 except ImportError as error:  # pragma: no cover - the tests have it
     raise ImportError("Sessions in a database need SQLAlchemy: pip install 'pi-nb[sql]'") from error
 
-__all__ = ["SCHEMA_VERSION", "Database", "entries", "from_column", "sessions", "to_column"]
+__all__ = ["SCHEMA_VERSION", "Database", "entries", "sessions"]
 
 SCHEMA_VERSION: Final = 1
 _LOCK_KEY: Final = 0x70695F6E62  # "pi_nb": whoever makes the tables in PostgreSQL holds this advisory lock
-_ODD: Final = re.compile('[\0\ud800-\udfff]|^"')
 
 metadata = sa.MetaData()
 _meta = sa.Table(
@@ -65,16 +60,6 @@ entries = sa.Table(
     sa.Column("size", sa.BigInteger, nullable=False),
     sa.Column("line", sa.Text, nullable=False),
 )
-
-
-def to_column(text: str) -> str:
-    """Return a text as a column keeps it: as it is, or as JSON if it holds what PostgreSQL cannot."""
-    return json.dumps(text) if _ODD.search(text) else text
-
-
-def from_column(text: str) -> str:
-    """Return the text that a column keeps."""
-    return str(json.loads(text)) if text.startswith('"') else text
 
 
 class Database:

@@ -20,7 +20,8 @@ from pi_nb.session.header import parse_header
 from pi_nb.session.ids import new_session_id, now_iso, parse_time
 from pi_nb.session.logfile import Durability
 from pi_nb.session.sql import SqlSessionStorage
-from pi_nb.session.sql_database import Database, entries, from_column, sessions, to_column
+from pi_nb.session.sql_database import Database, entries, sessions
+from pi_nb.session.sql_rows import from_column, to_column
 from pi_nb.session.tree import Session
 
 __all__ = ["Found", "SqlSessionRepo", "StoredSession"]

@@ -15,7 +15,8 @@ import sqlalchemy as sa
 from pi_nb.errors import SessionError
 from pi_nb.session.entries import Header
 from pi_nb.session.sql import SqlSessionStorage
-from pi_nb.session.sql_database import Database, from_column, to_column
+from pi_nb.session.sql_database import Database
+from pi_nb.session.sql_rows import from_column, to_column
 from pi_nb.testing.subject import say
 
 HEADER = Header(id="one", timestamp="t", cwd="/")
