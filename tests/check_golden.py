@@ -139,7 +139,8 @@ def _conversation(call: dict[str, Any]) -> str:
     if not isinstance(text, str) or text == "<LONG_SUMMARIZATION_PROMPT>":
         return "<long>"
     found = re.search(r"(?s)<conversation>.*?</conversation>", text)
-    return re.sub(r"\[Assistant\]: (\n\n|(?=\n</conv))", "", found.group() if found else text)
+    said = found.group() if found else text
+    return said.replace("[Assistant]: \n\n", "").replace("\n\n[Assistant]: \n</conv", "\n</conv")
 
 
 PREFIXES = (
@@ -268,6 +269,12 @@ def _order_of_results(run: dict[str, Any]) -> None:
     run["results"].sort(key=lambda result: result["where"] != "main")
 
 
+def _queues_of_an_abort(run: dict[str, Any]) -> None:
+    """Put what is told of the queues after the rest, in a run that is aborted from within an event."""
+    if any(result["op"] == "abort" and result["where"] != "main" for result in run["results"]):
+        run["events"].sort(key=lambda event: event["type"] == "queue_update")
+
+
 def _ends_at_once(run: dict[str, Any]) -> None:
     """Sort ends of calls that follow each other at once, of tools that do not wait."""
     events = run["events"]
@@ -334,6 +341,11 @@ DIFFERENCES = (
         "order of results",
         "When something that was started and not waited for is done, among the actions, is up to the event loop.",
         _order_of_results,
+    ),
+    Difference(
+        "queues of an abort",
+        "At what moment an abort that was started and not waited for tells of the queues is up to the event loop.",
+        _queues_of_an_abort,
     ),
     Difference(
         "ends at the same moment",
