@@ -50,7 +50,6 @@ def row_of(fields: Fields) -> Row:
     describe = _KINDS.get(kind, _unknown)
     row: Row = {"id": _text(fields.get("id")), "parent": _reference(fields.get("parentId")), "type": kind, "text": ""}
     row["time"] = _text(fields.get("timestamp"))
-    row["cell"] = _cell(fields.get("cell"))
     row.update(describe(fields))
     return {name: value for name, value in row.items() if value not in (None, "", ()) or name in _ALWAYS}
 
@@ -77,12 +76,6 @@ def _telling(arguments: Fields) -> Any:
         if isinstance(value, str) and value:
             return value
     return arguments
-
-
-def _cell(value: Any) -> str | None:
-    """Return the number of the notebook cell that wrote an entry, as its front end shows it."""
-    number = value.get("n") if isinstance(value, Mapping) else None
-    return str(number) if isinstance(number, int) else None
 
 
 def _json(value: Any) -> str:

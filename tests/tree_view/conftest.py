@@ -24,9 +24,12 @@ from tests.conftest import must  # noqa: E402
 from tests.tree_view.widget_page import RecordingComm, WidgetPage  # noqa: E402
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chrome() -> Iterator[Any]:
-    """Give a headless Chromium, or skip where there is none."""
+    """Give a headless Chromium, or skip where there is none.
+
+    Not for longer than a module: Playwright keeps an event loop running in this thread, and other tests want their own.
+    """
     if chromium() is None:
         must("no Chromium found (install one, or name it in CHROMIUM)")
     with browser() as found:
