@@ -40,17 +40,16 @@ if hasattr(os, "register_at_fork"):
 
 def now_iso() -> str:
     """Return the time as ISO 8601 in UTC with milliseconds, such as ``2026-01-31T09:30:00.000Z``."""
-    seconds, millis = divmod(time.time_ns() // 1_000_000, 1000)
-    return f"{_second(seconds)}.{millis:03d}Z"
-
-
-def _second(seconds: int, _last: list[tuple[int, str]] = [(-1, "")]) -> str:  # noqa: B006 - a cache of one
-    """Return the date and time of a second; formatting it is the dear part of a time stamp."""
-    known, text = _last[0]
-    if known != seconds:
-        text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
-        _last[0] = (seconds, text)
+    global _now
+    millis = time.time_ns() // 1_000_000
+    known, text = _now
+    if known != millis:
+        text = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(millis // 1000))}.{millis % 1000:03d}Z"
+        _now = millis, text
     return text
+
+
+_now = (-1, "")  # formatting is dear, and entries come in bursts
 
 
 def parse_time(text: object) -> datetime | None:

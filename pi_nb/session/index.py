@@ -90,17 +90,21 @@ class Index:
     def add(self, fields: Mapping[str, Any]) -> int:
         """Take in an entry whose envelope is sound and whose line is known already; return its position."""
         entry_id, parent, kind = fields["id"], fields["parentId"] or None, fields["type"]
-        position = len(self.ids)
-        again = entry_id in self.positions
+        position, positions = len(self.ids), self.positions
+        again = entry_id in positions
         self.ids.append(entry_id)
         self.parents.append(parent)
         self.types.append(kind)
         self.roles.append(role_of(fields) if kind == "message" else None)
-        self.positions[entry_id] = position
+        positions[entry_id] = position
         self.leaf_id = entry_id
         if kind in _GLOBAL:
             self.note(kind, fields)
-        self._link(position, entry_id, parent, again)
+        up = _ROOT if parent is None else positions.get(parent, _MISSING)
+        if len(self._up) == position:  # not while a file is read, which links all at the end
+            self._up.append(up)
+        if again or up == _MISSING or self._missing or self._children is not None:
+            self._relate(entry_id, parent, up, again)
         return position
 
     def note(self, kind: str, fields: Mapping[str, Any]) -> None:
@@ -122,10 +126,8 @@ class Index:
         else:
             self.labels.pop(target, None)
 
-    def _link(self, position: int, entry_id: str, parent: str | None, again: bool) -> None:
-        up = _ROOT if parent is None else self.positions.get(parent, _MISSING)
-        if len(self._up) == position:
-            self._up.append(up)
+    def _relate(self, entry_id: str, parent: str | None, up: int, again: bool) -> None:
+        """Keep up with what is missing, what is loose, and who are whose children."""
         if up == _MISSING and parent is not None:
             self._missing.add(parent)
         self._loose = self._loose or again or entry_id in self._missing

@@ -60,6 +60,8 @@ class LogFile:
             return State.REPLACED
         if status.st_size < self.size:
             return State.SHORTENED
+        if status.st_size == self.size:
+            return State.SAME
         grown = status.st_size > self.size + len(self.tail) and not self._unclean
         return State.GROWN if grown else State.SAME
 
