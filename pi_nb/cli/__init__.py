@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from pi_nb import __version__
-from pi_nb.cli import demo, inspect, lab, local, tree
+from pi_nb.cli import changes, demo, inspect, lab, local, search, tree
 from pi_nb.errors import PiError
 
 __all__ = ["main"]
@@ -56,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="pi-nb", description="Branching agent sessions in a notebook.")
     top.add_argument("--version", action="version", version=f"pi-nb {__version__}")
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for command in (inspect, tree, demo, lab, local):
+    for command in (inspect, tree, search, changes, demo, lab, local):
         command.add(commands)
     return top
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pi_nb.cli.output import say
 from pi_nb.cli.sessions import open_untouched
+from pi_nb.errors import SessionError
+from pi_nb.session.tree import Session
 
 __all__ = ["add"]
 
@@ -23,6 +27,7 @@ def add(commands: Any) -> None:
     command.add_argument("--width", type=_width, metavar="N", help="cells of a row (default: the terminal's)")
     command.add_argument("--ascii", action="store_true", help="use nothing but ASCII")
     command.add_argument("--log", action="store_true", help="show the log in the order of writing instead")
+    command.add_argument("--json", action="store_true", help="write JSON: one record an entry, in the order of writing")
     command.set_defaults(run=run)
 
 
@@ -39,6 +44,35 @@ def run(args: argparse.Namespace) -> int:
 
     width = args.width or shutil.get_terminal_size((_WIDTH, 24)).columns
     with open_untouched(args.file) as session:
+        if args.json:
+            say(json.dumps({"leaf": session.leaf_id, "entries": list(_records(session))}, indent=2))
+            return 0
         shown = render_log if args.log else render_tree
         say(shown(session, width=width, ascii=args.ascii))
     return 0
+
+
+def _records(session: Session) -> Iterator[dict[str, Any]]:
+    """Yield each entry in short: how it hangs, what it is, whether it is on the active path."""
+    from pi_nb.views.entry_line import entry_line
+
+    active = _active(session)
+    for entry in session.entries():
+        line = entry_line(entry)
+        yield {
+            "id": entry.id,
+            "parent": entry.parent_id,
+            "type": entry.type,
+            "role": getattr(getattr(entry, "message", None), "role", None),
+            "text": line.text,
+            "label": session.labels.get(entry.id),
+            "active": entry.id in active,
+        }
+
+
+def _active(session: Session) -> frozenset[str]:
+    """Return the ids of the active path; none where it is broken."""
+    try:
+        return frozenset(entry.id for entry in session.path())
+    except SessionError:
+        return frozenset()

@@ -20,11 +20,18 @@ _PLAIN = re.compile(r"[A-Za-z0-9 ]+")  # nobody escapes these in JSON, so lines 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An entry that a search found: its session, its id, and all it says."""
+    """An entry that a search found: its session, its id, all it says, and where in that the search's text begins."""
 
     session: SessionInfo
     entry_id: str
     text: str
+    at: int = 0
+
+    def snippet(self, width: int = 80) -> str:
+        """Return about ``width`` characters around what was found, on one line."""
+        start = max(0, min(self.at - width // 3, len(self.text) - width))
+        cut = " ".join(self.text[start : start + width].split())
+        return ("…" if start else "") + cut + ("…" if start + width < len(self.text) else "")
 
 
 def search_file(info: SessionInfo, text: str) -> Iterator[Found]:
@@ -39,8 +46,9 @@ def search_file(info: SessionInfo, text: str) -> Iterator[Found]:
             for line in stream:
                 entry = _entry(line) if plain in line.lower() else None
                 words = "" if entry is None else said(entry)
-                if entry is not None and needle in words.casefold():
-                    yield Found(info, entry.id, words)
+                at = words.casefold().find(needle)
+                if entry is not None and at >= 0:
+                    yield Found(info, entry.id, words, at)
     except OSError:
         return
 

@@ -31,6 +31,9 @@ from pi_nb.session.writing import LEAF, Listener, Place, SessionWriter
 __all__ = ["LEAF", "Checkout", "Listener", "Session"]
 
 
+HANDOFF = "pi_nb.handoff"
+
+
 @dataclass(frozen=True, slots=True)
 class Checkout:
     """What a click on an entry did.
@@ -199,6 +202,19 @@ class Session(SessionWriter):
         if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
             return entry.parent_id, text_of(entry.message.content)
         return entry.id, None
+
+    def handoff(self) -> str | None:
+        """Make the file end where the leaf is, for programs that do not know leaf entries; return what was appended.
+
+        Such programs (pi's own terminal) go on below the file's last line. If that is the record of a moved leaf, an
+        entry without meaning is appended under the place the leaf went to; else there is nothing to do.
+
+        Raises:
+            SessionError: As for :meth:`append_message`.
+        """
+        with self._storage.lock:
+            last = self._storage.at(len(self) - 1) if len(self) else None
+            return self.append_custom(HANDOFF) if isinstance(last, LeafEntry) else None
 
     # ------------------------------------------------------------ following
 
