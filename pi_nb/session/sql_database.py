@@ -8,8 +8,10 @@ IMMEDIATE``) until the transaction ends, so writers take turns and positions hav
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -85,6 +87,8 @@ class Database:
         self._writer = self.engine.execution_options(pi_nb_writes=True)
         self._prepared = False
         self._closed = False
+        self._let_go = weakref.finalize(self, self.engine.dispose)  # also for who forgets to close
+        _databases.add(self)
 
     @property
     def place(self) -> str:
@@ -164,7 +168,7 @@ class Database:
     def close(self) -> None:
         """Let go of all connections. Looking at a session that is still in use opens one for that moment."""
         self._closed = True
-        self.engine.dispose()
+        self._let_go()
 
     def __enter__(self) -> Database:
         return self
@@ -256,3 +260,16 @@ def _url_of(where: str | Path) -> sa.URL:
 def _postgres(url: sa.URL) -> sa.Engine:
     options = {"client_encoding": "utf8"} if url.get_driver_name() == "psycopg" else {}
     return sa.create_engine(url, pool_pre_ping=True, isolation_level="READ COMMITTED", connect_args=options)
+
+
+_databases: weakref.WeakSet[Database] = weakref.WeakSet()
+
+
+def _leave_connections_to_the_parent() -> None:
+    """A forked child makes connections of its own; two processes cannot speak through one."""
+    for database in _databases:
+        database.engine.dispose(close=False)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_connections_to_the_parent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -120,3 +121,29 @@ def test_processes_make_the_tables_at_once(database_url: str, start: Start) -> N
     assert sorted(read(maker)[0] for maker in makers) == ["True"] * (PROCESSES - 1) + ["made"]
     with SqlSessionRepo(database_url) as repo:
         assert sorted(info.id for info in repo.list()) == sorted(["same", *(f"own-{n}" for n in range(PROCESSES))])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_forked_child(database_url: str, start: Start) -> None:
+    """A child that is forked goes on with the session beside its parent; neither disturbs the other."""
+    script = (
+        "import os, sys; from pi_nb.session.sql import SqlSessionStorage; from pi_nb.session.tree import Session\n"
+        "session = Session(SqlSessionStorage.create(sys.argv[1]))\n"
+        "say = lambda text: session.append_message({'role': 'user', 'content': text})\n"
+        "say('first'); child = os.fork()\n"
+        "for turn in range(20): say('child' if child == 0 else 'parent')\n"
+        "if child: assert os.waitpid(child, 0)[1] == 0; session.refresh(); print(len(session), len(session.path()))\n"
+    )
+    assert read(start("-W", "error", "-c", script, database_url)) == ["41 21"]
+
+
+def test_session_that_nobody_closed(database_url: str, start: Start) -> None:
+    """Who forgets to close leaves no connection behind."""
+    script = (
+        "import gc, sys; from pi_nb.session.sql import SqlSessionStorage; from pi_nb.session.tree import Session\n"
+        "sys.unraisablehook = print\n"
+        "for _ in range(2): Session(SqlSessionStorage.create(sys.argv[1])).move_to(None); gc.collect()\n"
+        "kept = SqlSessionStorage.create(sys.argv[1]); print('done')"
+    )
+    forgetful = start("-X", "dev", "-W", "error", "-c", script, database_url)
+    assert forgetful.communicate() == ("done\n", None)
