@@ -26,8 +26,8 @@ from pi_nb.messages import AssistantMessage, ToolCall, ToolResultMessage, now_ms
 
 __all__ = ["CANCEL_GRACE", "GRACE", "run_calls"]
 
-GRACE = 0.25
-"""Seconds a tool has to end by itself after an abort."""
+GRACE = 0.5
+"""Seconds a tool has to end by itself after an abort: enough to end a tree of processes and say what it had printed."""
 CANCEL_GRACE = 0.2
 """Seconds it has to end after being cancelled."""
 
