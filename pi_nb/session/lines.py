@@ -167,9 +167,7 @@ def fields_of(value: Any) -> dict[str, Any]:
     Raises:
         TypeError: It is no value.
     """
-    if not isinstance(value, Value):
-        raise TypeError(f"a {type(value).__name__} cannot be written as JSON")
-    names = _NAMES.get(type(value)) or _learn(type(value))
+    names = _NAMES.get(type(value)) or _learn(value)
     given, have = value.__pydantic_fields_set__, value.__dict__
     fields = {wire: have[name] for name, wire, always in names if always or name in given}
     if value.__pydantic_extra__:
@@ -180,15 +178,18 @@ def fields_of(value: Any) -> dict[str, Any]:
 _NAMES: dict[type[Value], tuple[tuple[str, str, bool], ...]] = {}
 
 
-def _learn(kind: type[Value]) -> tuple[tuple[str, str, bool], ...]:
+def _learn(value: Any) -> tuple[tuple[str, str, bool], ...]:
     """Remember the names of a class: in Python, on the wire, and whether it is written even if nobody set it."""
+    kind = type(value)
+    if not isinstance(value, Value):
+        raise TypeError(f"a {kind.__name__} cannot be written as JSON")
     found = kind.model_fields.items()
     _NAMES[kind] = tuple((name, field.alias or name, name in ("type", "role")) for name, field in found)
     return _NAMES[kind]
 
 
 def _opened(item: Any) -> Any:
-    return fields_of(item) if isinstance(item, Value) else item
+    return fields_of(item) if type(item) in _NAMES or isinstance(item, Value) else item
 
 
 def _refuse_nan(value: Any) -> None:

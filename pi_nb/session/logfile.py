@@ -113,12 +113,13 @@ class LogFile:
         Raises:
             OSError: It could not be written; the file is as long as it was, or will be cut before the next append.
         """
-        fd = self._descriptor()
+        fd = self._fd if self._fd is not None else self._descriptor()
         if self.tail or self._unclean:
             self._cut(fd)
         data = b"\n" + line if self.ends_open else line
         try:
-            _write_all(fd, data)
+            if os.write(fd, data) != len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             if self.durability == "fsync":
                 os.fsync(fd)
         except OSError:

@@ -91,7 +91,7 @@ class SessionWriter:
             SessionError: ``storage``, ``locked``, ``invalid_entry``; ``not_found`` if the parent is unknown.
             pydantic.ValidationError: A mapping that is no message.
         """
-        if isinstance(message, Mapping):
+        if not hasattr(message, "to_wire"):
             message = tolerant_message(message)
         return self._append(MessageEntry, parent, {"message": message}, extra=extra)
 
@@ -283,6 +283,8 @@ class SessionWriter:
         What it raises is logged and goes no further.
         """
         with self._storage.lock:
+            if not self._listeners:
+                self._told = len(self._storage)
             self._listeners.append(listener)
 
         def stop() -> None:
@@ -294,9 +296,7 @@ class SessionWriter:
 
     def _tell(self) -> None:
         """Tell the listeners of everything they have not heard of; an append of theirs waits for its turn."""
-        if not self._listeners:
-            self._told = len(self._storage)
-        if self._telling:
+        if self._telling or not self._listeners:
             return
         self._telling = True
         try:
