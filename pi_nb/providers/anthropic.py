@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pi_nb.errors import ProviderError
@@ -188,14 +188,13 @@ class _AnthropicReader:
         self._usage: dict[str, Any] = {}
         self._refused: str | None = None
 
-    def feed(self, event: ServerSentEvent) -> Iterator[StreamEvent]:
+    def feed(self, event: ServerSentEvent) -> Iterable[StreamEvent]:
         data = event_json(event)
         kind = data.get("type", event.event) if isinstance(data, dict) else None
         if kind == "error":
             raise failure(data)
         handler = _HANDLERS.get(str(kind))
-        if handler is not None:
-            yield from handler(self, data)
+        return () if handler is None else handler(self, data)
 
     def finish(self) -> Iterator[StreamEvent]:
         if not self.complete:
@@ -259,20 +258,22 @@ class _AnthropicReader:
         if block.get("type") == "redacted_thinking":
             self._builder.sign(started.index, as_text(block.get("data")), redacted=True)
 
-    def _block_delta(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
+    def _block_delta(self, data: dict[str, Any]) -> Iterable[StreamEvent]:
         theirs, delta = as_index(data.get("index")), as_object(data.get("delta"))
-        kind, index = as_text(delta.get("type")), self._open.get(theirs)
-        if index is None:
+        kind = as_text(delta.get("type"))
+        opened: list[StreamEvent] = []
+        if theirs not in self._open:
             if theirs in self._other or kind not in _DELTA_KINDS:
-                return
+                return ()
             started = self._builder.open(_DELTA_KINDS[kind])  # its start was left out
-            index = self._open[theirs] = started.index
-            yield started
+            self._open[theirs] = started.index
+            opened.append(started)
         if kind == "signature_delta":
-            self._builder.sign(index, as_text(delta.get("signature")))
-        else:
-            pieces = (as_text(delta.get(name)) for name in ("text", "thinking", "partial_json"))
-            yield from self._append(index, next(filter(None, pieces), ""))
+            self._builder.sign(self._open[theirs], as_text(delta.get("signature")))
+            return opened
+        piece = as_text(delta.get(_PIECES.get(kind, "text")))
+        event = self._builder.append(self._open[theirs], piece) if piece else None
+        return opened if event is None else [*opened, event]
 
     def _append(self, index: int, text: str) -> Iterator[StreamEvent]:
         event = self._builder.append(index, text) if text else None
@@ -290,7 +291,8 @@ class _AnthropicReader:
 
 _KINDS = {"text": "text", "thinking": "thinking", "redacted_thinking": "thinking", "tool_use": "toolcall"}
 _DELTA_KINDS = {"text_delta": "text", "thinking_delta": "thinking"}
-_HANDLERS: Mapping[str, Callable[[_AnthropicReader, dict[str, Any]], Iterator[StreamEvent]]] = {
+_PIECES = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
+_HANDLERS: Mapping[str, Callable[[_AnthropicReader, dict[str, Any]], Iterable[StreamEvent]]] = {
     "message_start": _AnthropicReader._message_start,
     "message_delta": _AnthropicReader._message_delta,
     "message_stop": _AnthropicReader._message_stop,

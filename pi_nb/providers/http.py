@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any, ClassVar, Protocol
 
 import httpx
+import orjson
 
 from pi_nb.errors import ProviderError
 from pi_nb.models import Model
@@ -39,8 +40,8 @@ class Reader(Protocol):
 
     complete: bool
 
-    def feed(self, event: ServerSentEvent) -> Iterator[StreamEvent]:
-        """Yield what one event brings.
+    def feed(self, event: ServerSentEvent) -> Iterable[StreamEvent]:
+        """Return what one event brings.
 
         Raises:
             ProviderError: The event says that the answer failed.
@@ -212,8 +213,12 @@ def event_json(event: ServerSentEvent) -> Any:
     Raises:
         ProviderError: ``bad_response``: it is none.
     """
+    with suppress(ValueError):
+        # integers of more than 64 bits would become floats: only Gemini has arguments in its events, not as text
+        if "functionCall" not in event.data:
+            return orjson.loads(event.data)
     try:
-        return json.loads(event.data)
+        return json.loads(event.data)  # also reads NaN, and halves of characters
     except (ValueError, RecursionError):
         raise ProviderError(
             f"A piece of the answer is not JSON: {event.data[:100]!r}", code="bad_response", retryable=True

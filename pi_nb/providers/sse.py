@@ -6,7 +6,7 @@ https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-inte
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["ServerSentEvent", "SseDecoder"]
 
@@ -16,8 +16,7 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
-class ServerSentEvent:
+class ServerSentEvent(NamedTuple):
     """One event. ``retry`` is in milliseconds, if the server gave it."""
 
     event: str = "message"
@@ -49,9 +48,11 @@ class SseDecoder:
         *lines, rest = _LINE_END.split(chunk)
         events = []
         for line in lines:
-            if (event := self._take(b"".join((*self._line, line)))) is not None:
+            if self._line:
+                line = b"".join((*self._line, line))
+                self._line.clear()
+            if (event := self._take(line)) is not None:
                 events.append(event)
-            self._line.clear()
         if rest:
             self._line.append(rest)
         self._after_cr = chunk.endswith(b"\r")
@@ -73,6 +74,9 @@ class SseDecoder:
             line = line.removeprefix(_BOM)
         if not line:
             return self._dispatch()
+        if line.startswith(b"data: "):  # nearly every line; what follows would do the same
+            self._data.append(line[6:].decode("utf-8", "replace"))
+            return None
         if line.startswith(b":"):
             return None  # a comment, often sent to keep the connection open
         name, _, value = line.decode("utf-8", "replace").partition(":")
@@ -94,4 +98,6 @@ class SseDecoder:
         self._event, self._data = "", []
         if not data:
             return None
-        return ServerSentEvent(event or "message", "\n".join(data), self._id, self._retry)
+        return ServerSentEvent(
+            event or "message", data[0] if len(data) == 1 else "\n".join(data), self._id, self._retry
+        )
