@@ -61,6 +61,7 @@ async def run_calls(
     """
     batch = _Batch(run, {tool.name: tool for tool in tools})
     calls = answer.tool_calls
+    before = len(run.messages)
     try:
         if answer.stop_reason == "length":
             await batch.refuse(calls)
@@ -69,8 +70,10 @@ async def run_calls(
         else:
             await batch.side_by_side(calls)
     except asyncio.CancelledError:
-        for call in calls[len(batch.results) :]:
-            run.keep(_message(_Done(call, ToolResult.error(STOPPED))))
+        answered = {m.tool_call_id for m in run.messages[before:] if isinstance(m, ToolResultMessage)}
+        for call in calls:
+            if call.id not in answered:
+                run.keep(_message(_Done(call, ToolResult.error(STOPPED))))
         raise
     return tuple(batch.results), not batch.terminates
 
@@ -159,10 +162,12 @@ class _Batch:
             decision = await interruptible(
                 self.run.hooks.tool_call(ToolCallHook(call.id, call.name, args)), self.run.signal
             )
-        except (ToolError, HarnessError) as error:
-            return _Done(call, ToolResult.error(str(error)))
         except Aborted:
             return _Done(call, ToolResult.error(NOT_RUN))
+        except (ToolError, HarnessError) as error:
+            return _Done(call, ToolResult.error(str(error)))
+        except Exception as error:  # a schema that is none
+            return _Done(call, ToolResult.error(f"{type(error).__name__}: {error}"))
         if decision.block:
             return _Done(call, ToolResult.error(decision.reason or f"The call of {call.name} was not allowed."))
         if self.run.signal.aborted:

@@ -69,9 +69,11 @@ class Cursor:
         return self._id
 
     def _is_below(self, entry_id: str | None) -> bool:
-        while entry_id is not None:
+        seen = set()
+        while entry_id is not None and entry_id not in seen:
             if entry_id == self._id:
                 return True
+            seen.add(entry_id)
             entry = self._session.get(entry_id)
             entry_id = entry.parent_id if entry is not None else None
         return self._id is None

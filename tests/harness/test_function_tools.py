@@ -335,6 +335,24 @@ def test_a_tool_may_bring_its_own_executor():
     assert run_in_harness(Remote(), n="41").content[0].text == "42"
 
 
+def test_a_broken_schema_is_an_error_result():
+    """A tool whose schema makes no sense fails its calls, not the run."""
+
+    class Odd:
+        name = "odd"
+        description = "Odd."
+
+        @property
+        def parameters(self):
+            return {"type": "object", "properties": {"n": {"type": "string", "pattern": "("}}}
+
+        async def run(self, args, ctx):
+            return "x"
+
+    message = run_in_harness(Odd(), n="41")
+    assert message.is_error
+
+
 def test_docstrings_of_other_shapes():
     """A missing docstring, one line, and sections before the arguments are all read."""
 
