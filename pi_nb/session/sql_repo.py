@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
 from pi_nb.errors import SessionError
-from pi_nb.messages import text_of
-from pi_nb.session import lines
-from pi_nb.session.entries import Entry, Header, parse_entry
+from pi_nb.session import lines, search
+from pi_nb.session.entries import Header, parse_entry
 from pi_nb.session.fork import lines_to_fork
 from pi_nb.session.header import parse_header
 from pi_nb.session.ids import new_session_id, now_iso, parse_time
@@ -61,12 +62,10 @@ class StoredSession:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """An entry that a search found: its session, its id, and all it says."""
+class Found(search.Found):
+    """An entry that a search found: its session, its id, all it says, and where in that the search's text begins."""
 
-    session: StoredSession
-    entry_id: str
-    text: str
+    session: StoredSession  # type: ignore[assignment]  # what is the same of both, but for the file
 
 
 class SqlSessionRepo:
@@ -191,16 +190,11 @@ class SqlSessionRepo:
             cwd: Only in sessions that belong to this folder.
             limit: The most entries to return.
         """
-        found: builtins.list[Found] = []
-        if not text:
-            return found
-        for info in self.list(cwd):
-            found += self._search_in(info, text, limit - len(found))
-            if len(found) >= limit:
-                break
-        return found
+        hits = (found for info in self.list(cwd) for found in self._search_in(info, text))
+        with closing(hits):
+            return builtins.list(islice(hits, limit)) if text else []
 
-    def _search_in(self, info: StoredSession, text: str, limit: int) -> Iterator[Found]:
+    def _search_in(self, info: StoredSession, text: str) -> Iterator[Found]:
         needle = lines.encode(text).decode()[1:-1]
         holding = (
             sa.select(entries.c.line)
@@ -211,10 +205,10 @@ class SqlSessionRepo:
         with self.database.reading() as connection:
             for line in connection.execute(holding).scalars():
                 entry = parse_entry(lines.decode(line.encode()))
-                said = _said(entry)
-                if limit and text.casefold() in said.casefold():
-                    limit -= 1
-                    yield Found(info, entry.id, said)
+                said = search.said(entry)
+                at = said.casefold().find(text.casefold())
+                if at >= 0:
+                    yield Found(info, entry.id, said, at)
 
     # ------------------------------------------------------------ forking and deleting
 
@@ -295,12 +289,3 @@ def _describe(row: sa.Row[Any]) -> StoredSession:
         parent_session=header.parent_session,
         entries=row.length,
     )
-
-
-def _said(entry: Entry) -> str:
-    """Return all that an entry says to people or models."""
-    message = getattr(entry, "message", None)
-    contents = [getattr(item, "content", None) for item in (entry, message)]
-    texts = [text_of(content) for content in contents if isinstance(content, str | tuple)]
-    own = [getattr(entry, name, None) for name in ("summary", "label", "name")]
-    return "\n".join(texts + [text for text in own if isinstance(text, str)])

@@ -133,7 +133,8 @@ def test_search(repo: SqlSessionRepo) -> None:
     assert len(found("boat", limit=2)) == 2
     for text in ("", "message", "role", "user", "customType", first, "5%%", "b_at"):
         assert found(text) == []
-    assert repo.search("green")[0].text.startswith("My Boat")
+    [hit] = repo.search("green")
+    assert (hit.text[:7], hit.at, hit.snippet()) == ("My Boat", 11, 'My Boat is green. Quote: "x" \\ 50%')
 
 
 def test_fork(repo: SqlSessionRepo) -> None:
