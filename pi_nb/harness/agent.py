@@ -30,7 +30,7 @@ from pi_nb.harness.listeners import Listener
 from pi_nb.harness.navigation import NavigateResult, Navigator, plan_move
 from pi_nb.harness.queues import MessageQueue
 from pi_nb.harness.run import Activity, Cursor, Settings
-from pi_nb.harness.runner import Brief
+from pi_nb.harness.runner import Brief, Change
 from pi_nb.messages import AssistantMessage, ImageContent, Message, TextContent, UserMessage, now_ms
 from pi_nb.models import Model
 from pi_nb.session.entries import LeafEntry
@@ -85,6 +85,7 @@ class AgentHarness(HarnessBase):
         images: Sequence[ImageContent] = (),
         at: Any = LEAF,
         model: str | Model | None = None,
+        thinking_level: str | None = None,
         listener: Listener | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> AssistantMessage:
@@ -96,6 +97,7 @@ class AgentHarness(HarnessBase):
             at: Entry to run at (None: before the first), beside whatever else goes on; the session's leaf stays where
                 it is. Left out, the run is at the leaf, which moves along.
             model: For a run at an entry: the model to ask there, written to that branch.
+            thinking_level: For a run at an entry: how much to think there, written to that branch.
             listener: For a run at an entry: hears its events, which nobody else does.
             extra: Fields of an application to write beside the prompt, such as the cell it came from.
 
@@ -112,7 +114,8 @@ class AgentHarness(HarnessBase):
             self._activities.check("The prompt", beside=True)
             if at is not None and self.session.get(at) is None:
                 raise HarnessError(f"There is no entry {at}.", code="invalid_argument")
-            work = self._runner.at_entry(message, self._brief(extra), at, model, listener)
+            change = Change(model, thinking_level)
+            work = self._runner.at_entry(message, self._brief(extra), at, change, listener)
         try:
             return await work
         finally:

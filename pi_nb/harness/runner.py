@@ -9,7 +9,7 @@ from typing import Any
 from pi_nb.errors import HarnessError, SessionError
 from pi_nb.harness.activities import Activities
 from pi_nb.harness.compactor import Compactor
-from pi_nb.harness.configuration import Configuration
+from pi_nb.harness.configuration import Configuration, check_level
 from pi_nb.harness.events import HarnessEvent
 from pi_nb.harness.hooks import BeforeAgentStart, Hooks
 from pi_nb.harness.listeners import Listener, Listeners
@@ -24,7 +24,7 @@ from pi_nb.messages import AssistantMessage, ImageContent, Message, UserMessage,
 from pi_nb.models import Model
 from pi_nb.session.tree import Session
 
-__all__ = ["Brief", "Runner"]
+__all__ = ["Brief", "Change", "Runner"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,33 @@ class Brief:
     retry: RetryPolicy
     max_turns: int
     extra: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is different on the branch of a run with a place of its own; None is as the branch says."""
+
+    model: str | Model | None = None
+    thinking_level: str | None = None
+
+    def make(self, config: Configuration) -> None:
+        """Change a run's own configuration.
+
+        Raises:
+            HarnessError: There is no such thinking level.
+            UserError, ProviderError: There is no such model.
+        """
+        if self.model is not None:
+            config.model = config.find_model(self.model)
+        if self.thinking_level is not None:
+            config.thinking_level = check_level(self.thinking_level)
+
+    def write(self, session: Session, run: Run) -> None:
+        """Write the change down at the run's place."""
+        if self.model is not None:
+            run.cursor.add(session.append_model_change, run.current.model.provider, run.current.model.id)
+        if self.thinking_level is not None:
+            run.cursor.add(session.append_thinking_level_change, self.thinking_level)
 
 
 @dataclass(eq=False)
@@ -62,21 +89,20 @@ class Runner:
         return await self.activities.attend(run, self._perform(run, message, brief, news))
 
     async def at_entry(
-        self, message: UserMessage, brief: Brief, at: str | None, model: str | Model | None, listener: Listener | None
+        self, message: UserMessage, brief: Brief, at: str | None, change: Change, listener: Listener | None
     ) -> AssistantMessage:
         """Run at an entry of its own; the leaf is where it was when all such runs are over."""
         config = self.config.copy()
         for _ in config.restore_at(self.session, at):
             continue
         cursor = Cursor(self.session, at, follows=lambda: False)
-        if model is not None:
-            config.model = config.find_model(model)
+        change.make(config)
         run = self._run(cursor, config, brief, Listeners(() if listener is None else (listener,)).emit)
         run.queues = Queues(steering_mode="all", follow_up_mode="all")
         self._remember_home()
         self._scattered = True
         self.activities.begin(run, beside=True)
-        return await self.activities.attend(run, self._perform(run, message, brief, model_change=model is not None))
+        return await self.activities.attend(run, self._perform(run, message, brief, change=change))
 
     def settle(self) -> None:
         """Put the leaf back and write what waits, once nobody is busy any more."""
@@ -132,12 +158,11 @@ class Runner:
         brief: Brief,
         news: Sequence[HarnessEvent] = (),
         *,
-        model_change: bool = False,
+        change: Change = Change(),
     ) -> AssistantMessage:
         run.prompt, run.extra = message, brief.extra
         try:
-            if model_change:
-                run.cursor.add(self.session.append_model_change, run.current.model.provider, run.current.model.id)
+            change.write(self.session, run)
             for event in news:
                 await run.tell(event)
             return await run_agent(run, await self._prompts(run, message, brief))

@@ -36,6 +36,7 @@ class Option:
         metavar: What stands for the value in the help; None for a switch without a value.
         completes: What its value is completed with: ``model``, ``thinking``, ``ref``, ``tools`` or nothing.
         type: Converts the value.
+        many: True if it may be given several times; its values are a list then.
     """
 
     flags: tuple[str, ...]
@@ -43,6 +44,7 @@ class Option:
     metavar: str | None = None
     completes: str = ""
     type: Callable[[str], Any] = str
+    many: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,8 +97,7 @@ class Command:
             add_help=False,
         )
         for option in self.options:
-            kind: dict[str, Any] = {"metavar": option.metavar, "type": option.type} if option.metavar else {}
-            parser.add_argument(*option.flags, help=option.help, **(kind or {"action": "store_true"}))
+            parser.add_argument(*option.flags, help=option.help, **_kind(option))
         parser.add_argument("--help", action="store_true", help="show this help")
         for argument in self.arguments:
             parser.add_argument(argument.name, nargs=argument.nargs, help=argument.help)
@@ -124,6 +125,14 @@ class Command:
 
     def _usage(self) -> str:
         return " ".join(self.parser.format_usage().split())
+
+
+def _kind(option: Option) -> dict[str, Any]:
+    """Return what argparse is told of an option's value."""
+    if not option.metavar:
+        return {"action": "store_true"}
+    several: dict[str, Any] = {"action": "append", "default": []} if option.many else {}
+    return {"metavar": option.metavar, "type": option.type, **several}
 
 
 class _Parser(argparse.ArgumentParser):

@@ -210,3 +210,18 @@ def test_a_run_before_the_first_entry():
     assert made.provider.requests[-1].messages[0].content[0].text == "alone"
     assert len(made.provider.requests[-1].messages) == 1
     assert made.session.leaf_id == leaf
+
+
+def test_a_run_with_a_thinking_level_of_its_own():
+    """The level is written to that branch only and asked for there; the leaf's branch keeps its own."""
+    made, leaf = started()
+
+    async def work():
+        await asyncio.gather(*(made.harness.prompt(level, at=leaf, thinking_level=level) for level in ("low", "high")))
+
+    asyncio.run(work())
+    assert {request.thinking_level for request in made.provider.requests[1:]} == {"low", "high"}
+    assert (made.session.leaf_id, made.harness.thinking_level) == (leaf, "off")
+    with pytest.raises(HarnessError, match="not a thinking level"):
+        asyncio.run(made.harness.prompt("x", at=leaf, thinking_level="loud"))
+    assert made.harness.is_idle
