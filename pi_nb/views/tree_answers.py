@@ -9,10 +9,11 @@ from pi_nb.messages import AssistantMessage, BashExecutionMessage, Usage, text_o
 from pi_nb.session.context import provenance
 from pi_nb.views.tree_rows import brief, call_brief, line_at, rows
 
-__all__ = ["context_answer", "delta", "entry_answer", "written"]
+__all__ = ["compare_answer", "context_answer", "delta", "entry_answer", "written"]
 
 _CHUNK: Final = 4000  # rows in one message; a page asks for the next ones itself
 _MESSAGES: Final = 60  # messages of a context whose text is sent, the last ones
+_COMPARED: Final = 40  # messages of each side of a comparison
 _TEXT: Final = 4000  # characters of one message
 _LEFT_OUT: Final = 200
 _RAW: Final = 400_000  # characters of one entry's line
@@ -97,10 +98,44 @@ def context_answer(session: Any, entry_id: str | None) -> dict[str, Any]:
     }
 
 
+def compare_answer(session: Any, first: str | None, second: str | None) -> dict[str, Any]:
+    """Return how two contexts differ: how many messages they begin with in common, and those that follow in each."""
+    one, other = session.context(first).items, session.context(second).items
+    common = _common(session, (first, one), (second, other))
+    sides = {"a": _side(first, one, common), "b": _side(second, other, common)}
+    return {"common": common, "common_tokens": _tokens(one[:common]), **sides}
+
+
+def _side(entry_id: str | None, items: Sequence[Any], common: int) -> dict[str, Any]:
+    shown = [_item(item) for item in items[common : common + _COMPARED]]
+    return {"entry": entry_id, "items": shown, "total": len(items) - common, "tokens": _tokens(items)}
+
+
+def _common(session: Any, first: tuple[str | None, Any], second: tuple[str | None, Any]) -> int:
+    """Return how many messages two contexts begin with in common."""
+    one, other = first[1], second[1]
+    most = min(len(one), len(other))
+    if not _plain(session, first[0]) or not _plain(session, second[0]):
+        return next((place for place in range(most) if one[place] != other[place]), most)
+    low = 0  # on plain paths what is common comes first: halve instead of looking at every message
+    while low < most:
+        middle = (low + most + 1) // 2
+        if one[middle - 1].entry_id == other[middle - 1].entry_id:
+            low = middle
+        else:
+            most = middle - 1
+    return low
+
+
+def _plain(session: Any, entry_id: str | None) -> bool:
+    """Return whether every message of a path is sent as it is."""
+    kinds = session.storage.index.types
+    return _CHANGING.isdisjoint(kinds[position] for position in session.storage.walk(entry_id))
+
+
 def _reasons(session: Any, entry_id: str | None) -> dict[str, str]:
     """Return why each entry of the path is or is not sent; nothing when nothing on it changes that (the usual case)."""
-    kinds = session.storage.index.types
-    if _CHANGING.isdisjoint(kinds[position] for position in session.storage.walk(entry_id)):
+    if _plain(session, entry_id):
         return {}
     return dict(provenance(session.path(entry_id)))
 

@@ -3,7 +3,7 @@
 The page asks, the kernel answers (custom messages, never trait changes)::
 
     page -> kernel   sync{epoch, have} · checkout{entry} · context{entry} · entry{entry} · label{entry, label}
-                     focus{entry, selected}
+                     compare{a, b} · focus{entry, selected}
     kernel -> page   delta{from, to, rows, leaf, labels} · ack{id, …} · nak{id, error} · live{row} · focus{entry}
 
 Only ``rev``, the length of the log, changes as the log grows; the page then asks for the rows it lacks, so a lost
@@ -78,7 +78,7 @@ class TreeView(anywidget.AnyWidget):
     focus_id = traitlets.Unicode(None, allow_none=True)
     selected = traitlets.List(traitlets.Unicode())
 
-    _OPS: ClassVar[frozenset[str]] = frozenset({"sync", "checkout", "context", "entry", "label", "focus"})
+    _OPS: ClassVar[frozenset[str]] = frozenset({"sync", "checkout", "context", "entry", "label", "focus", "compare"})
 
     def __init__(
         self,
@@ -216,6 +216,9 @@ class TreeView(anywidget.AnyWidget):
     def _on_context(self, content: Mapping[str, Any]) -> Mapping[str, Any]:
         return tree_answers.context_answer(self.session, _entry(content))
 
+    def _on_compare(self, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        return tree_answers.compare_answer(self.session, _entry(content, "a"), _entry(content, "b"))
+
     def _on_entry(self, content: Mapping[str, Any]) -> Mapping[str, Any]:
         return tree_answers.entry_answer(self.session, _entry(content) or "")
 
@@ -302,8 +305,8 @@ def _at_once(fn: Callable[..., Any], *args: Any) -> Any:
     return fn(*args)
 
 
-def _entry(content: Mapping[str, Any]) -> str | None:
-    value = content.get("entry")
+def _entry(content: Mapping[str, Any], name: str = "entry") -> str | None:
+    value = content.get(name)
     return value if isinstance(value, str) and value else None
 
 

@@ -395,6 +395,21 @@ def test_selected_rows_are_known_to_python(memory: Session, show: Show) -> None:
     assert (view.selected, len(memory)) == ([parts.oslo], 10)
 
 
+def test_two_branches_stand_side_by_side(memory: Session, show: Show) -> None:
+    """Ctrl-click compares with the leaf: the common beginning in one line, then both, differing words marked."""
+    parts = talk(memory)
+    view = TreeView(memory)
+    page = show(view)
+    page.click("Then see the Forum.", modifiers=["Control"])
+    assert page.text(".pt-shared").startswith("The first 2 messages are the same (about 40 tokens).")
+    assert page.page.locator(".pt-columns .pt-ctext").all_inner_texts()[:2] == ["Oslo please", "Rome it is"]
+    page.click("Rome or Oslo?", modifiers=["Alt"])
+    page.press("c")
+    assert view.selected == [parts.rome_said, parts.answer]
+    assert page.text(".pt-shared").startswith("The first 2 messages are the same")
+    assert len(memory) == 10
+
+
 def test_the_entry_tab_shows_the_line_as_json(memory: Session, show: Show) -> None:
     """The entry's JSON is that of the log, laid out."""
     parts = talk(memory)

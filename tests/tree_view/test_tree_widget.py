@@ -172,6 +172,22 @@ def test_the_context_is_the_projection_with_reasons(session: Session, comms: Com
     assert ask(comm, "context", entry=None)["total"] == 0
 
 
+def test_two_contexts_are_compared(session: Session, comms: Comms) -> None:
+    """What they begin with in common is counted, what follows is given for each; a compaction changes that."""
+    parts = talk(session)
+    _, comm = view_of(session, comms)
+    two = ask(comm, "compare", a=parts.oslo_said, b=parts.rome_said)
+    assert (two["common"], two["common_tokens"], two["a"]["total"], two["b"]["total"]) == (2, 40, 4, 2)
+    assert [item["text"] for item in two["b"]["items"]] == ["Rome it is", "Then see the Forum."]
+    assert (two["a"]["tokens"], two["b"]["tokens"]) == (120, 40)
+    same = ask(comm, "compare", a=parts.oslo_said, b=parts.oslo_said)
+    assert (same["common"], same["a"]["items"]) == (6, [])
+    assert ask(comm, "compare", a=None, b=parts.rome)["common"] == 0
+    compaction = session.append_compaction("We chose Oslo.", parts.result, 999)
+    assert ask(comm, "compare", a=compaction, b=parts.oslo_said)["common"] == 0
+    assert ask(comm, "compare", a=compaction, b="nobody")["op"] == "nak"
+
+
 def test_long_texts_are_cut_and_said_to_be(memory: Session, comms: Comms) -> None:
     """A row holds 200 characters, a message of a context 4,000, a context its last 60 messages."""
     for _ in range(70):

@@ -10,6 +10,7 @@ const { haystack, passes, ranges, words } = await import(new URL("filter.js", sr
 const { actionOf, target } = await import(new URL("moves.js", src));
 const { clock, count, grouped, money, quote, wording } = await import(new URL("wording.js", src));
 const { pieces } = await import(new URL("json.js", src));
+const { related, words: changes } = await import(new URL("diff.js", src));
 const { isDark } = await import(new URL("theme.js", src));
 
 const say = (id, parent, more = {}) => ({ id, parent, type: "message", role: "user", text: id, ...more });
@@ -255,6 +256,21 @@ test("words about entries: roles, calls, failures, empty answers, kinds nobody k
   assert.equal(said({ role: "assistant", thinking: true }).faint, "(thinking only)");
   assert.equal(said({ type: "rabbit" }).who, "rabbit");
   assert.equal(said({ role: "" }).who, "message");
+});
+
+test("words that differ between two texts, and nothing else, are marked", () => {
+  assert.deepEqual(changes("a nice red dog", "a nice blue dog"), [["same", "a nice "], ["minus", "red"], ["plus", "blue"], ["same", " dog"]]);
+  assert.deepEqual(changes("", "x"), [["plus", "x"]]);
+  assert.deepEqual(changes("same", "same"), [["same", "same"]]);
+  const next = dice(5);
+  const text = (size) => Array.from({ length: size }, () => "abc"[Math.floor(next() * 3)]).join(" ");
+  for (const size of [3, 40, 900]) {
+    const [left, right] = [text(size), text(size + 7)];
+    const pieces = changes(left, right);
+    const of = (kind) => pieces.filter(([what]) => what === "same" || what === kind).map(([, part]) => part).join("");
+    assert.deepEqual([of("minus"), of("plus")], [left, right]);
+  }
+  assert.ok(related(changes("walk to the opera", "walk to the park")) && !related(changes("Rome", "a table, please")));
 });
 
 test("numbers, money, times and quotes are short", () => {

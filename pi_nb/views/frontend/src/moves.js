@@ -5,7 +5,7 @@ import { ROOT } from "./tree.js";
 /**
  * @typedef {import("./layout.js").Layout} Layout
  * @typedef {"up"|"down"|"pageup"|"pagedown"|"home"|"end"|"parent"|"child"|"branchup"|"branchdown"|"siblingup"|"siblingdown"} Move
- * @typedef {Move|"left"|"right"|"checkout"|"leaf"|"back"|"label"|"undo"|"search"|"help"|"unfold"|"order"|"hoist"|"entry"|"filter"} Action
+ * @typedef {Move|"left"|"right"|"checkout"|"leaf"|"back"|"label"|"compare"|"undo"|"search"|"help"|"unfold"|"order"|"hoist"|"entry"|"filter"} Action
  */
 
 /** @type {Record<string, Action>} */
@@ -28,6 +28,7 @@ const KEYS = {
   "{": "siblingup",
   "}": "siblingdown",
   l: "label",
+  c: "compare",
   u: "undo",
   o: "order",
   z: "hoist",
@@ -52,6 +53,7 @@ export const HELP = [
   ["[ ]", "branch point above, below"],
   ["{ }", "sibling before, after"],
   ["l", "label this entry"],
+  ["Ctrl-click, c", "compare with the leaf, or two with each other"],
   ["u", "undo the last checkout"],
   ["1 – 5", "filters"],
   ["/", "search; Enter next, Shift+Enter previous"],

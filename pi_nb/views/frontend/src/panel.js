@@ -1,5 +1,6 @@
-/** The side panel: what a model would be sent from here, message by message; or the entry as it is in the log. */
+/** The side panel: what a model would be sent from here; the entry as it is in the log; or two contexts compared. */
 
+import { compareBody, compareHead } from "./compare.js";
 import { h, setText } from "./dom.js";
 import { json } from "./json.js";
 import { LIVE, ROOT } from "./tree.js";
@@ -10,11 +11,14 @@ import { count, grouped, short, wording } from "./wording.js";
  * @typedef {import("./types.js").ContextAnswer} ContextAnswer
  * @typedef {import("./types.js").ContextItem} ContextItem
  *
+ * @typedef {"context"|"entry"|"compare"} Tab
+ *
  * @typedef {object} Hooks
  * @property {(id: string|null) => void} look
  * @property {(text: string) => void} say
  */
 
+const HOW_TO_COMPARE = "Ctrl-click (⌘-click) a row, or press c on it, to compare its context with that of the leaf; a second one, to compare the two.";
 const REMEMBERED = 60; // contexts
 const AT_FIRST = 16; // messages shown without being asked for more
 const SKETCHED = AT_FIRST; // rows shown from what the page knows until the kernel answers
@@ -28,24 +32,24 @@ export class Panel {
   constructor(state, hooks, uid) {
     this.state = state;
     this.hooks = hooks;
-    /** @type {"context"|"entry"} */ this.tab = "context";
+    /** @type {Tab} */ this.tab = "context";
     /** Contexts by entry: they never change, a path is what it is. @type {Map<string, ContextAnswer>} */
     this.known = new Map();
     /** What is on show, to leave it alone. */ this.key = "";
     /** A question is under way; the newest focus asks again when it is answered. */
     this.asking = false;
     this.closed = false;
-    this.tabs = { context: this.#tab("context", "Context", uid), entry: this.#tab("entry", "Entry", uid) };
+    this.tabs = { context: this.#tab("context", "Context", uid), entry: this.#tab("entry", "Entry", uid), compare: this.#tab("compare", "Compare", uid) };
     this.head = h("div", { class: "pt-phead" });
     this.body = h("div", { class: "pt-pbody", id: `${uid}-panel`, role: "tabpanel", tabindex: "0", "aria-label": "Context" });
     this.live = h("div", { class: "pt-card pt-t-assistant pt-live", hidden: true });
     this.edit = h("div", { class: "pt-edit", hidden: true });
-    const tabs = h("div", { class: "pt-tabs", role: "tablist", "aria-label": "Side panel" }, this.tabs.context, this.tabs.entry);
+    const tabs = h("div", { class: "pt-tabs", role: "tablist", "aria-label": "Side panel" }, ...Object.values(this.tabs));
     this.root = h("section", { class: "pt-panel", "aria-label": "What the model sees" }, tabs, this.head, this.body, this.edit);
   }
 
   /**
-   * @param {"context"|"entry"} name
+   * @param {Tab} name
    * @param {string} title
    * @param {string} uid
    */
@@ -55,11 +59,12 @@ export class Panel {
       text: title, onclick: () => this.choose(name) });
   }
 
-  /** @param {"context"|"entry"} tab */
+  /** @param {Tab} tab */
   choose(tab) {
     this.tab = tab;
     for (const [name, el] of Object.entries(this.tabs)) el.setAttribute("aria-selected", String(name === tab));
-    this.body.setAttribute("aria-label", tab === "context" ? "Context" : "Entry");
+    this.body.setAttribute("aria-label", String(this.tabs[tab].textContent));
+    this.root.classList.toggle("pt-two", tab === "compare");
     this.key = "";
     this.show();
   }
@@ -68,9 +73,11 @@ export class Panel {
   show() {
     const { focus, store } = this.state;
     const entry = focus === LIVE ? store.leaf : focus;
-    const key = `${this.tab}|${store.epoch}|${entry}|${entry === store.leaf}`;
+    const pair = this.tab === "compare" ? this.state.pair : null;
+    const key = `${this.tab}|${store.epoch}|${pair ?? entry}|${store.leaf}`;
     if (key === this.key || !store.epoch) return;
     this.key = key;
+    if (this.tab === "compare") return void this.#askCompare(pair, key);
     if (this.tab === "entry") return void this.#askEntry(entry, key);
     const known = this.known.get(`${store.epoch}|${entry}`);
     this.#context(known ?? this.#sketch(entry), !known);
@@ -224,6 +231,32 @@ export class Panel {
   }
 
   /**
+   * @param {[string|null, string|null]|null} pair
+   * @param {string} key
+   */
+  async #askCompare(pair, key) {
+    if (!pair) return this.#fill([h("strong", { text: "Compare" })], [h("p", { class: "pt-empty", text: HOW_TO_COMPARE })]);
+    try {
+      const answer = await this.state.store.request("compare", { a: pair[0], b: pair[1] });
+      if (this.key !== key || this.closed) return;
+      this.#fill(compareHead(answer, this.state.store.leaf), compareBody(answer, this.hooks.look));
+    } catch (error) {
+      if (this.key === key) this.#fill([h("strong", { text: "Compare" })], [h("p", { class: "pt-pfail", text: /** @type {Error} */ (error).message })]);
+    }
+  }
+
+  /**
+   * @param {Node[]} head
+   * @param {Node[]} body
+   */
+  #fill(head, body) {
+    this.head.replaceChildren(...head);
+    this.body.classList.remove("pt-sketch");
+    this.body.replaceChildren(...body);
+    this.body.scrollTop = 0;
+  }
+
+  /**
    * @param {string|null} entry
    * @param {string} key
    */
@@ -247,13 +280,8 @@ export class Panel {
   #entry(entry, place, content) {
     const node = this.state.tree.node(entry);
     const type = node > ROOT ? this.state.tree.rows[node].type : "session";
-    this.head.replaceChildren(
-      h("div", { class: "pt-ptitle" }, h("strong", { text: type }), h("span", { class: "pt-pwhere", text: entry ?? "" })),
-      h("div", { class: "pt-pfacts", text: place }),
-    );
-    this.body.classList.remove("pt-sketch");
-    this.body.replaceChildren(content);
-    this.body.scrollTop = 0;
+    const title = h("div", { class: "pt-ptitle" }, h("strong", { text: type }), h("span", { class: "pt-pwhere", text: entry ?? "" }));
+    this.#fill([title, h("div", { class: "pt-pfacts", text: place })], [content]);
   }
 
   /**

@@ -42,6 +42,13 @@ export class ViewState {
     return this.tree.node(this.store.leaf);
   }
 
+  /** Two entries to compare: the last two selected, or the leaf and the only one. @returns {[string|null, string|null]|null} */
+  get pair() {
+    const known = this.selected.filter((id) => this.tree.node(id) >= 0);
+    const b = known.at(-1);
+    return b === undefined ? null : [known.at(-2) ?? this.store.leaf, b];
+  }
+
   get focusNode() {
     return this.tree.node(this.focus);
   }

@@ -235,6 +235,8 @@ export class View {
         return action === "back" && !this.help.hidden ? this.lens.toggleHelp() : this.toLeaf();
       case "label":
         return this.leaf.askLabel(node);
+      case "compare":
+        return this.select(node);
       case "undo":
         return this.leaf.undo();
       case "search":
@@ -300,9 +302,9 @@ export class View {
     const id = state.tree.id(node);
     if (!id) return;
     state.selected = state.selected.includes(id) ? state.selected.filter((other) => other !== id) : [...state.selected, id];
-    this.notice.say(`${state.selected.length} selected.`);
     this.list.draw();
     this.#tellFocus();
+    if (this.open) this.panel.choose(state.selected.length ? "compare" : "context");
   }
 }
 
