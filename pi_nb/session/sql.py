@@ -16,14 +16,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import sqlalchemy as sa
-
 from pi_nb.errors import SessionError
 from pi_nb.session import lines
 from pi_nb.session.entries import Entry, Header
 from pi_nb.session.header import parse_header
 from pi_nb.session.ids import new_session_id, now_iso
-from pi_nb.session.sql_database import Database, entries, sessions
+from pi_nb.session.sql_database import Database, entries, sa, sessions
 from pi_nb.session.sql_lines import FetchedLines
 from pi_nb.session.sql_rows import fill, name_column, row_of, to_column
 from pi_nb.session.storage import IndexedStorage

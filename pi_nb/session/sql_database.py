@@ -25,9 +25,9 @@ try:
     import sqlalchemy as sa
     from sqlalchemy import event
 except ImportError as error:  # pragma: no cover - the tests have it
-    raise ImportError("Sessions in a database need SQLAlchemy: pip install 'pi-nb[sql]'") from error
+    raise ImportError("Sessions in a database need SQLAlchemy: pip install 'pi-nb[sql]'.") from error
 
-__all__ = ["SCHEMA_VERSION", "Database", "entries", "sessions"]
+__all__ = ["SCHEMA_VERSION", "Database", "entries", "sa", "sessions"]
 
 SCHEMA_VERSION: Final = 1
 _LOCK_KEY: Final = 0x70695F6E62  # "pi_nb": whoever makes the tables in PostgreSQL holds this advisory lock
@@ -259,7 +259,10 @@ def _url_of(where: str | Path) -> sa.URL:
 
 def _postgres(url: sa.URL) -> sa.Engine:
     options = {"client_encoding": "utf8"} if url.get_driver_name() == "psycopg" else {}
-    return sa.create_engine(url, pool_pre_ping=True, isolation_level="READ COMMITTED", connect_args=options)
+    try:
+        return sa.create_engine(url, pool_pre_ping=True, isolation_level="READ COMMITTED", connect_args=options)
+    except ImportError as error:
+        raise ImportError(f"PostgreSQL needs a driver ({error}): pip install 'pi-nb[sql]'.") from error
 
 
 _databases: weakref.WeakSet[Database] = weakref.WeakSet()

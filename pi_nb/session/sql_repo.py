@@ -11,8 +11,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
-
 from pi_nb.errors import SessionError
 from pi_nb.session import lines, search
 from pi_nb.session.entries import Header, parse_entry
@@ -21,7 +19,7 @@ from pi_nb.session.header import parse_header
 from pi_nb.session.ids import new_session_id, now_iso, parse_time
 from pi_nb.session.logfile import Durability
 from pi_nb.session.sql import SqlSessionStorage
-from pi_nb.session.sql_database import Database, entries, sessions
+from pi_nb.session.sql_database import Database, entries, sa, sessions
 from pi_nb.session.sql_rows import from_column, to_column
 from pi_nb.session.tree import Session
 

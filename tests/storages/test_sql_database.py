@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -175,3 +177,15 @@ def test_columns_hold_any_text(text: str) -> None:
     assert from_column(column) == text
     assert b"\0" not in column.encode()
     assert (column == text) == (text not in ("a\0", "\ud800", '"', '"a"'))
+
+
+@pytest.mark.parametrize("missing", ["sqlalchemy", "psycopg"])
+def test_extra_that_is_not_installed(missing: str) -> None:
+    """Without what a database needs, it says what to install."""
+    code = (
+        "import sys; sys.modules[sys.argv[1]] = None\n"
+        "try: from pi_nb.session.sql import SqlSessionStorage; SqlSessionStorage.create('postgresql://host/name')\n"
+        "except ImportError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, missing], capture_output=True, text=True, check=True)
+    assert "pip install 'pi-nb[sql]'" in done.stdout
