@@ -198,8 +198,7 @@ class SqlSessionStorage(IndexedStorage):
             length = connection.execute(take, values).scalar()
             if length is None:
                 raise self._gone()
-            known = length - 1 == len(self._index)
-            news = [] if known else self._news(connection)
+            news = self._news(connection, length - 1)
             if any(lines.decode(other)["id"] == fields["id"] for other in news):
                 raise SessionError(f"The id {fields['id']} was taken meanwhile; append again.", code="storage")
             connection.execute(_add, row_of(self._number, length - 1, fields, line))
@@ -212,7 +211,7 @@ class SqlSessionStorage(IndexedStorage):
             raise error
         try:
             with self._database.reading() as connection:
-                news = self._news(connection)
+                news = self._news(connection, None)
         except SessionError:
             error.hint = "It may have been written all the same: refresh before you try again."
             raise error from cause
@@ -241,7 +240,7 @@ class SqlSessionStorage(IndexedStorage):
                 length = connection.execute(_read_length, {"number": self._number}).scalar()
                 if length is None:
                     raise self._gone()
-                news = self._news(connection) if length > len(self._index) else []
+                news = self._news(connection, length)
             self._take(news)
             return len(news)
 
@@ -252,10 +251,20 @@ class SqlSessionStorage(IndexedStorage):
             self._index.leaf_id = self._log_leaf
             return count
 
-    def _news(self, connection: sa.Connection) -> list[bytes]:
-        """Return the lines that are not known here."""
-        where = {"number": self._number, "start": len(self._index)}
-        return [line.encode() for line in connection.execute(_read_news, where).scalars()]
+    def _news(self, connection: sa.Connection, length: int | None) -> list[bytes]:
+        """Return the lines that are not known here, given how long the log is or None to find out."""
+        known = len(self._index)
+        if length == known:
+            return []
+        where = {"number": self._number, "start": known}
+        news = [line.encode() for line in connection.execute(_read_news, where).scalars()]
+        if length is not None and not known <= length <= known + len(news):
+            raise SessionError(
+                f"Session {self._header.id} lacks entries that it had; nothing was written.",
+                code="storage",
+                hint="Was an older copy of the database put back? Fork the session to keep what is known of it here.",
+            )
+        return news
 
     def _take(self, news: Sequence[bytes]) -> None:
         leaf = self._index.leaf_id

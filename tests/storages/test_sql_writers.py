@@ -155,6 +155,22 @@ def test_session_deleted_by_somebody_else(desk: Desk) -> None:
     assert len(desk.session()) == 0
 
 
+@pytest.mark.parametrize("length", [1, 3])
+def test_older_copy_put_back(desk: Desk, length: int) -> None:
+    """If entries that were known, or that others wrote, are not there any more, nothing is written over the gap."""
+    ada = desk.session()
+    for number in range(2):
+        ask(ada, str(number))
+    desk.run("DELETE FROM pi_nb_entries WHERE position = 1")
+    desk.run(f"UPDATE pi_nb_sessions SET length = {length}")
+    for attempt in (lambda: ask(ada, "2"), ada.refresh):
+        with pytest.raises(SessionError, match="lacks entries") as caught:
+            attempt()
+        assert caught.value.code == "storage"
+    assert len(list(ada.entries())) == 2
+    assert len(desk.run("SELECT * FROM pi_nb_entries")) == 1
+
+
 def test_lines_that_are_not_there_any_more(desk: Desk) -> None:
     """A line that was never read and is gone is an error when it is looked at, no wrong answer."""
     ask(desk.session(), "1")
