@@ -97,6 +97,7 @@ def _wanted_anthropic(result: dict[str, Any]) -> dict[str, Any]:
         "max_tokens": "length",
         "refusal": "error",
         "pause_turn": "stop",
+        "model_context_window_exceeded": "length",
     }
     known = ("text", "thinking", "redacted_thinking", "tool_use")
     return {

@@ -25,7 +25,8 @@ from pi_nb.providers.catalogue import look_up
 from pi_nb.providers.failures import failure
 from pi_nb.providers.http import HttpProvider, Reader, Timeouts, event_json
 from pi_nb.providers.keys import Key
-from pi_nb.providers.loose import as_index, as_object, as_text
+from pi_nb.providers.loose import as_index, as_list, as_object, as_text
+from pi_nb.providers.other_block import OtherBlock
 from pi_nb.providers.sse import ServerSentEvent
 from pi_nb.providers.thinking import anthropic_thinking
 from pi_nb.providers.transform import LlmMessage, acceptable, framed
@@ -184,7 +185,9 @@ class _AnthropicReader:
         self._builder = builder
         self._started = False
         self._open: dict[int, int] = {}  # their block index to ours
-        self._other: dict[int, dict[str, Any]] = {}  # blocks of kinds we do not know
+        self._other: dict[int, OtherBlock] = {}
+        self._numbers: set[int] = set()
+        self._taken: frozenset[int] = frozenset()
         self._usage: dict[str, Any] = {}
         self._refused: str | None = None
 
@@ -205,11 +208,21 @@ class _AnthropicReader:
         yield self._builder.done()
 
     def _message_start(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
+        """Begin; a further message in one body, as only recordings have, adds its blocks.
+
+        As in the official client, pieces belong to the first block of their number.
+        """
         self.complete = False
-        self._count(as_object(data.get("message")).get("usage"))
-        if not self._started:
-            self._started = True
-            yield self._builder.start()
+        message = as_object(data.get("message"))
+        self._count(message.get("usage"))
+        self._taken = frozenset(self._numbers)
+        if self._started:
+            return
+        self._started = True
+        yield self._builder.start()
+        for index, block in enumerate(as_list(message.get("content"))):  # what an interrupted turn goes on from
+            yield from self._block_start({"index": index, "content_block": block})
+            yield from self._block_stop({"index": index})
 
     def _message_delta(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
         self._count(data.get("usage"))
@@ -244,13 +257,15 @@ class _AnthropicReader:
     def _block_start(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
         theirs, block = as_index(data.get("index")), as_object(data.get("content_block"))
         kind = _KINDS.get(as_text(block.get("type")))
+        self._numbers.add(theirs)
+        self._open.pop(theirs, None)
         if kind is None:
-            self._other[theirs] = dict(block)
-            self._open.pop(theirs, None)
+            self._other[theirs] = OtherBlock(block)
             return
         id, name = as_text(block.get("id")), as_text(block.get("name"))
         started = self._builder.open(kind, id=id, name=name, arguments=block.get("input"))
-        self._open[theirs] = started.index
+        if theirs not in self._taken:
+            self._open[theirs] = started.index
         yield started
         yield from self._append(started.index, as_text(block.get("text")) or as_text(block.get("thinking")))
         if signature := as_text(block.get("signature")):
@@ -263,13 +278,19 @@ class _AnthropicReader:
         kind = as_text(delta.get("type"))
         opened: list[StreamEvent] = []
         if theirs not in self._open:
-            if theirs in self._other or kind not in _DELTA_KINDS:
+            if theirs in self._other:
+                self._other[theirs].take(delta)
+            if theirs in self._numbers or kind not in _DELTA_KINDS:
                 return ()
+            self._numbers.add(theirs)
             started = self._builder.open(_DELTA_KINDS[kind])  # its start was left out
             self._open[theirs] = started.index
             opened.append(started)
         if kind == "signature_delta":
             self._builder.sign(self._open[theirs], as_text(delta.get("signature")))
+            return opened
+        if kind == "citations_delta":
+            self._builder.note(self._open[theirs], "citations", delta.get("citation"))
             return opened
         piece = as_text(delta.get(_PIECES.get(kind, "text")))
         event = self._builder.append(self._open[theirs], piece) if piece else None
@@ -283,7 +304,7 @@ class _AnthropicReader:
     def _block_stop(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
         theirs = as_index(data.get("index"))
         if theirs in self._other:
-            self._builder.keep(self._other.pop(theirs))
+            self._builder.keep(self._other.pop(theirs).whole())
         index = self._open.pop(theirs, None)
         if index is not None:
             yield self._builder.close(index)

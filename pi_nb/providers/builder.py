@@ -132,6 +132,12 @@ class MessageBuilder:
         block = self._blocks[index]
         block.id, block.name, block.built = id or block.id, name or block.name, None
 
+    def note(self, index: int, name: str, value: Any) -> None:
+        """Add to a list that a provider gives with a block, such as its citations; it is kept under ``name``."""
+        block = self._blocks[index]
+        block.notes.setdefault(name, []).append(value)
+        block.built = None
+
     def keep(self, data: Mapping[str, Any]) -> None:
         """Add a block of a kind this package does not know, as it came."""
         self._blocks.append(_Block(UNKNOWN, "", "", False))
@@ -195,7 +201,7 @@ class _Block:
 
     __slots__ = (
         *("_arguments", "_held", "_pieces", "_shown", "built", "closed", "given"),
-        *("id", "kind", "name", "redacted", "signature"),
+        *("id", "kind", "name", "notes", "redacted", "signature"),
     )
 
     def __init__(self, kind: str, id: str, name: str, show_arguments: bool) -> None:
@@ -205,6 +211,7 @@ class _Block:
         self.closed = False
         self.built: BuiltBlock | None = None
         self.given: dict[str, Any] | None = None
+        self.notes: dict[str, list[Any]] = {}
         self._shown = show_arguments
         self._pieces: list[str] = []
         self._held = ""
@@ -257,7 +264,8 @@ class _Block:
             signed = {} if self.signature is None else {"thinking_signature": self.signature}
             redacted: dict[str, Any] = {"redacted": True} if self.redacted else {}
             return ThinkingContent(thinking=self.text, **signed, **redacted)
-        return TextContent(text=self.text, **({} if self.signature is None else {"text_signature": self.signature}))
+        signed = {} if self.signature is None else {"text_signature": self.signature}
+        return TextContent(text=self.text, **signed, **self.notes)
 
     def _call(self) -> ToolCall:
         signed = {} if self.signature is None else {"thought_signature": self.signature}

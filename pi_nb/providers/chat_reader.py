@@ -12,7 +12,7 @@ from pi_nb.providers.base import StreamEvent
 from pi_nb.providers.builder import MessageBuilder
 from pi_nb.providers.failures import ErrorBody, failure
 from pi_nb.providers.http import event_json
-from pi_nb.providers.loose import as_count, as_list, as_object, as_text
+from pi_nb.providers.loose import as_count, as_index, as_list, as_object, as_text
 from pi_nb.providers.sse import ServerSentEvent
 
 __all__ = ["ChatReader"]
@@ -72,8 +72,9 @@ class ChatReader:
             self._started = True
             yield self._builder.start()
         self._count(chunk)
-        for choice in as_list(chunk.get("choices"))[:1]:
-            yield from self._choice(as_object(choice))
+        for choice in map(as_object, as_list(chunk.get("choices"))):
+            if as_index(choice.get("index")) == 0:  # others are further answers, which nobody asked for
+                yield from self._choice(choice)
         if chunk.get("error"):
             raise failure(chunk)
 

@@ -29,7 +29,7 @@ from pi_nb.providers.catalogue import look_up
 from pi_nb.providers.failures import failure
 from pi_nb.providers.http import HttpProvider, Reader, Timeouts, event_json
 from pi_nb.providers.keys import Key
-from pi_nb.providers.loose import as_count, as_list, as_object, as_text
+from pi_nb.providers.loose import as_count, as_index, as_list, as_object, as_text
 from pi_nb.providers.sse import ServerSentEvent
 from pi_nb.providers.thinking import gemini_thinking
 from pi_nb.providers.transform import LlmMessage, acceptable, framed
@@ -174,6 +174,7 @@ def _signed(signature: str | None) -> dict[str, str]:
 _BLOCKED = frozenset(
     {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "LANGUAGE", "MODEL_ARMOR"}
 )
+_PART_MARKS = frozenset({"text", "thought", "thoughtSignature", "functionCall"})
 
 
 class _GeminiReader:
@@ -197,8 +198,9 @@ class _GeminiReader:
         blocked = as_object(chunk.get("promptFeedback")).get("blockReason")
         if blocked:
             raise ProviderError(f"The prompt was blocked ({blocked}).", code="content_filter")
-        for candidate in as_list(chunk.get("candidates"))[:1]:
-            yield from self._candidate(as_object(candidate))
+        for candidate in map(as_object, as_list(chunk.get("candidates"))):
+            if as_index(candidate.get("index")) == 0:  # others are further answers, which nobody asked for
+                yield from self._candidate(candidate)
 
     def finish(self) -> Iterator[StreamEvent]:
         if not self.complete:
@@ -225,6 +227,9 @@ class _GeminiReader:
             yield from self._call(part["functionCall"], signature)
         elif isinstance(part.get("text"), str):
             yield from self._write("thinking" if part.get("thought") else "text", part["text"], signature)
+        elif kind := next((name for name in part if name not in _PART_MARKS and part[name]), None):
+            yield from self._end_prose()
+            self._builder.keep({"type": kind, **part})  # a picture, or code that ran at the provider
         elif signature and self._prose is not None:
             self._builder.sign(self._prose[1], signature)
 

@@ -110,10 +110,14 @@ class ResponsesReader:
             yield self._open_item(position, kind, {})
         yield from self._append(self._open[position], as_text(data.get("delta")))
 
+    def _content_added(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
+        if as_object(data.get("part")).get("type") == "reasoning_text":
+            yield from self._part_added(data)
+
     def _part_added(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
         index = self._open.get(as_index(data.get("output_index")))
         if index is not None and index in self._written:
-            yield from self._append(index, "\n\n")  # between the parts of a summary
+            yield from self._append(index, "\n\n")  # between the parts of a thought
 
     def _append(self, index: int, text: str) -> Iterator[StreamEvent]:
         event = self._builder.append(index, text) if text else None
@@ -156,13 +160,15 @@ def _text_of_item(item: Mapping[str, Any]) -> str:
     if item.get("type") == "function_call":
         return as_text(item.get("arguments"))
     parts = [as_object(part) for part in (*as_list(item.get("summary")), *as_list(item.get("content")))]
-    return "\n\n".join(as_text(part.get("text")) or as_text(part.get("refusal")) for part in parts)
+    between = "" if item.get("type") == "message" else "\n\n"
+    return between.join(as_text(part.get("text")) or as_text(part.get("refusal")) for part in parts)
 
 
 _HANDLERS: Mapping[str, Callable[[ResponsesReader, dict[str, Any]], Iterator[StreamEvent]]] = {
     "response.output_item.added": ResponsesReader._item_added,
     "response.output_item.done": ResponsesReader._item_done,
     "response.reasoning_summary_part.added": ResponsesReader._part_added,
+    "response.content_part.added": ResponsesReader._content_added,
     "response.completed": ResponsesReader._completed,
     "response.incomplete": ResponsesReader._completed,
     "response.failed": ResponsesReader._completed,

@@ -249,6 +249,9 @@ def utf16_chunks(text: str, size: int) -> Iterator[str]:
 
     A character that would lie across the border begins the next piece.
     """
+    if utf16_length(text) == len(text):
+        yield from (text[at : at + size] for at in range(0, len(text) or 1, size))
+        return
     start = units = 0
     for position, char in enumerate(text):
         width = 2 if char > "\uffff" else 1
