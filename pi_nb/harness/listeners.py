@@ -45,7 +45,7 @@ class Listeners:
         for listener in tuple(self._listeners.values()):
             try:
                 pending = listener(event)
-                if inspect.isawaitable(pending):
+                if pending is not None and inspect.isawaitable(pending):
                     await pending
             except Exception as error:
                 failure = failure or error
