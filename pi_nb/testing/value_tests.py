@@ -113,7 +113,9 @@ class ValueTests(StorageSubject):
     def test_text(self, storage: IndexedStorage, name: str) -> None:
         """Any text is kept to the character, as content, as key, as custom type, as timestamp."""
         text = TEXTS[name]
-        self.check_kept(storage, entry("1", "0", "custom", customType=text, data={text: [text]}, x={text: text}))
+        self.check_kept(
+            storage, entry("1", "0", "custom", customType=text, data={text: [text]}, **{f"x{text}": {text: text}})
+        )
 
     @pytest.mark.parametrize("name", [name for name in TEXTS if name != "empty"])
     def test_text_as_id(self, storage: IndexedStorage, name: str) -> None:

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -33,14 +34,15 @@ class Server:
     def __init__(self, programs: Path, folder: Path) -> None:
         self.programs = programs
         self.folder = folder
-        self.user = _unprivileged() if os.getuid() == 0 else None
-        if self.user:
-            os.chown(folder, self.user.pw_uid, self.user.pw_gid)
+        self.rights: dict[str, Any] = {}
         self._made = 0
+        if os.getuid() == 0:
+            user = _unprivileged()
+            os.chown(folder, user.pw_uid, user.pw_gid)
+            self.rights = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
     def run(self, program: str, *args: str) -> None:
         """Run one of PostgreSQL's programs in the folder; an error shows what it printed."""
-        rights = {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []} if self.user else {}
         log = self.folder / "programs.log"
         with log.open("a") as output:
             done = subprocess.run(
@@ -50,7 +52,7 @@ class Server:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 check=False,
-                **rights,
+                **self.rights,
             )
         if done.returncode:
             log_files = [path.read_text() for path in (log, self.folder / "server.log") if path.exists()]
@@ -100,14 +102,27 @@ def running(programs: Path) -> Iterator[Server]:
     """Give a running server; its folder is short-lived, and in the system's own temporary folder, since the path of a
     socket must be short and another user must get there.
     """
-    folder = Path(tempfile.mkdtemp(prefix="pi_nb_pg_", dir=_open_folder()))
-    try:
-        server = Server(programs, folder)
+    server = Server(programs, Path(tempfile.mkdtemp(prefix="pi_nb_pg_", dir=_open_folder())))
+    with _watched(server):
         server.run("initdb", "-D", "data", "-U", "tests", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
         server.start()
-        try:
-            yield server
-        finally:
-            server.stop()
+        yield server
+
+
+@contextmanager
+def _watched(server: Server) -> Iterator[None]:
+    """Have a process that ends the server and takes its folder away when ours ends, however that comes."""
+    script = 'cat; "$1/pg_ctl" -D data -m immediate -w stop; cd /; rm -rf "$2"'
+    watch = subprocess.Popen(
+        ["sh", "-c", script, "sh", server.programs, server.folder],
+        cwd=server.folder,
+        stdin=subprocess.PIPE,  # it ends when we do
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        **server.rights,
+    )
+    try:
+        yield
     finally:
-        shutil.rmtree(folder)
+        watch.communicate()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -147,3 +148,20 @@ def test_session_that_nobody_closed(database_url: str, start: Start) -> None:
     )
     forgetful = start("-X", "dev", "-W", "error", "-c", script, database_url)
     assert forgetful.communicate() == ("done\n", None)
+
+
+def test_servers_end_with_the_tests(postgres: Any, start: Start) -> None:
+    """The server that tests start is gone when they were killed, with its folder."""
+    root = Path(__file__).parents[2]
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path; from tests.storages import postgres\n"
+        "with postgres.running(Path(sys.argv[2])) as server: print(server.folder, flush=True); sys.stdin.read()"
+    )
+    tests = start("-c", script, str(root), str(postgres.programs))
+    folder = Path(read(tests)[0])
+    assert (folder / "data" / "postmaster.pid").exists()
+    tests.kill()
+    deadline = time.monotonic() + 60
+    while folder.exists():
+        assert time.monotonic() < deadline, "the server is still there"
+        time.sleep(0.05)
