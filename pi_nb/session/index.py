@@ -141,7 +141,8 @@ class Index:
         self.positions = dict(zip(self.ids, range(len(self.ids)), strict=True))
         find = self.positions.get
         self._up = [_ROOT if parent is None else find(parent, _MISSING) for parent in self.parents]
-        self._missing = {self.parents[at] or "" for at, up in enumerate(self._up) if up == _MISSING}
+        orphans = [at for at, up in enumerate(self._up) if up == _MISSING] if _MISSING in self._up else []
+        self._missing = {self.parents[at] or "" for at in orphans}
         self._loose = False
         self._children = None
         self.generation += 1
@@ -194,7 +195,7 @@ class Index:
         """Return the positions of entries whose parent is not in the log."""
         if self._loose or len(self._up) != len(self.ids):
             self.link_all()
-        return [position for position, up in enumerate(self._up) if up == _MISSING]
+        return [position for position, up in enumerate(self._up) if up == _MISSING] if self._missing else []
 
     def children(self, entry_id: str | None) -> list[str]:
         """Return the ids of the entries that hang from this one, in the order of writing."""

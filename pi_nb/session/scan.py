@@ -85,20 +85,25 @@ class Scan:
     def _read(self, stream: io.BytesIO, number: int) -> None:
         """Read the entries. This loop is the price of opening a long session: it is written out, and calls little."""
         index, loads, intern, odd = self.index, orjson.loads, sys.intern, self._take_odd
-        mark, add_id, add_parent = index.lines.mark, index.ids.append, index.parents.append
+        mark, add_id, add_parent = index.lines.starts.append, index.ids.append, index.parents.append
         add_type, add_role = index.types.append, index.roles.append
         start, leaf = stream.tell(), None
         for line in stream:
             number += 1
             try:
                 fields = loads(line)
-                entry_id, parent, kind = fields["id"], fields["parentId"], intern(fields["type"])
+                entry_id, parent, stamp = fields["id"], fields["parentId"], fields["timestamp"]
+                kind = intern(fields["type"])
                 role = intern(fields["message"]["role"]) if kind == "message" else None
-                stamp = fields["timestamp"]
-                plain = type(entry_id) is type(stamp) is str and kind not in _GLOBAL
             except (ValueError, KeyError, TypeError):
-                plain = False
-            if plain and entry_id and stamp and (parent is None or type(parent) is str):
+                kind = "leaf"  # not plain
+            if (
+                kind not in _GLOBAL
+                and type(entry_id) is type(stamp) is str
+                and entry_id
+                and stamp
+                and (parent is None or type(parent) is str)
+            ):
                 mark(start)
                 add_id(entry_id)
                 add_parent(parent or None)
