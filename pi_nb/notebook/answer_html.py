@@ -56,7 +56,7 @@ def answer_html(run: Snapshot, caption: Caption) -> str:
     """Return a run, finished or not, as one HTML element."""
     parts = [p for p in run.parts if not (isinstance(p, Text | Thinking) and not p.text.strip())]
     pieces = [_part(part, not run.settled and part is parts[-1]) for part in parts]
-    if not run.settled and not (parts and isinstance(parts[-1], Text)):
+    if not run.settled and (caption.doing or not (parts and isinstance(parts[-1], Text))):
         pieces.append(_waiting(run, caption))
     if caption.note:
         pieces.insert(0, f'<p class="pi-notice">{escape(clean(caption.note))}</p>')
@@ -64,7 +64,8 @@ def answer_html(run: Snapshot, caption: Caption) -> str:
 
 
 def _waiting(run: Snapshot, caption: Caption) -> str:
-    return f'<p class="pi-wait">{escape(caption.model or "The model")} … {run.seconds:.0f} s</p>'
+    who = " · ".join(words for words in (caption.model or "The model", caption.doing) if words)
+    return f'<p class="pi-wait">{escape(who)} … {run.seconds:.0f} s</p>'
 
 
 def _facts(run: Snapshot, caption: Caption) -> str:

@@ -29,6 +29,8 @@ def answer_text(run: Snapshot, caption: Caption) -> str:
     pieces = [_text(part) for part in run.parts]
     if caption.note:
         pieces.insert(0, f"[{clean(caption.note)}]")
+    if caption.doing and not run.settled:
+        pieces.append(f"[{clean(caption.doing)} … {run.seconds:.0f} s]")
     if run.settled:
         pieces.append(f"[{clean(_line(run, caption))}]")
     return "\n\n".join(piece for piece in pieces if piece)

@@ -23,12 +23,14 @@ class Caption:
         sibling: Which of how many answers to be given at this point of the tree, such as (2, 3); None if alone.
         why: Why this model was chosen and how to choose another; on the first answer only.
         note: What happened to the leaf before the prompt was sent, or an empty string.
+        doing: What goes on while nothing of the answer arrives, or an empty string.
     """
 
     model: str = ""
     sibling: tuple[int, int] | None = None
     why: str = ""
     note: str = ""
+    doing: str = ""
 
     def facts(self, run: Snapshot) -> list[str]:
         """Return the pieces of the line; empty ones left out."""

@@ -28,6 +28,10 @@ _PROMPT_OPTIONS = (
     Option(("--model", "-m"), "ask this model, on this branch from here on", "PROVIDER:MODEL", "model"),
     Option(("--thinking", "-t"), f"thinking level from here on: {', '.join(THINKING_LEVELS)}", "LEVEL", "thinking"),
     Option(("--from",), "move the leaf there first", "REF", "ref"),
+    Option(("--bg",), "give the prompt back at once; the answer goes on coming into this cell"),
+    Option(("--attach",), "add a file or a value of the notebook; may be repeated", "EXPR", many=True),
+    Option(("--image",), "add a picture: figure, image, array, bytes or file; may be repeated", "EXPR", many=True),
+    Option(("--replay",), "show the stored answer if prompt, options and path are unchanged; else ask"),
     Option(("--append",), "append at the leaf, even if this cell was run before"),
     Option(("--label", "-l"), "label the answer, to return to it", "NAME"),
     Option(
@@ -46,6 +50,13 @@ _PROMPT_HELP = """Ask the model; the answer streams into this cell.
 The prompt hangs below the leaf. If the cell was run before and its prompt lies on the active branch, the new answer
 becomes a sibling: what was below stays, on a branch of its own. Only $`expr` is evaluated in a prompt, in the
 notebook's namespace; braces, dollars and percent signs stay as typed."""
+
+_SPEAKING = {
+    "steer": "Say something to the run that goes on, before its next answer.",
+    "followup": "Say something to the run that goes on, when it would stop.",
+    "next": "Say something in front of the next prompt.",
+}
+_WHILE = "For runs begun with %%pi --bg, from any cell; only $`expr` is evaluated in the text."
 
 LOG_LINES = 200  # entries that %pi_log shows
 
@@ -125,6 +136,11 @@ _ALL = (
             Argument("action", "what to do", "?", "action", tuple(SESSION_ACTIONS)),
             Argument("words", "which session, which name, or REF", "*", "session"),
         ),
+    ),
+    *(
+        Command(f"{sign}pi_{name}", f"{does} {_WHILE}", prompt=True)
+        for sign in ("%", "%%")
+        for name, does in _SPEAKING.items()
     ),
     Command("%pi_abort", "Stop the run that is going on. What has arrived is kept. The stop button does the same."),
 )

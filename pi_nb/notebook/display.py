@@ -36,10 +36,11 @@ class CellOutput(Protocol):
         ...
 
 
-def output_for(ip: Any, transcript: Transcript, caption: Caption) -> CellOutput:
-    """Return the output that fits the shell."""
-    kind = NotebookOutput if has_kernel(ip) else TerminalOutput
-    return kind(transcript, caption)
+def output_for(ip: Any, transcript: Transcript, caption: Caption, *, quiet: bool = False) -> CellOutput:
+    """Return the output that fits the shell; a quiet one writes into no line that somebody may be typing."""
+    if has_kernel(ip):
+        return NotebookOutput(transcript, caption)
+    return QuietOutput(transcript, caption) if quiet else TerminalOutput(transcript, caption)
 
 
 def bundle(run: Snapshot, caption: Caption) -> dict[str, str]:
@@ -146,6 +147,13 @@ class TerminalOutput:
     def _say(self, text: str) -> None:
         self._stream.write(text)
         self._stream.flush()
+
+
+class QuietOutput(TerminalOutput):
+    """Writes an answer to a terminal in one piece, when it is complete."""
+
+    def draw(self) -> None:
+        """Write nothing yet."""
 
 
 def _line(part: Part) -> str:

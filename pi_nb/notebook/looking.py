@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from IPython.display import display
 
 from pi_nb.harness.estimate import estimate_context
+from pi_nb.notebook.asks import Ask, check
 from pi_nb.notebook.caption import clean
 from pi_nb.notebook.commands import LOG_LINES
 from pi_nb.notebook.display import show
-from pi_nb.notebook.prompting import Ask, check, parent_of
+from pi_nb.notebook.placing import parent_of
 from pi_nb.session.context import Context, provenance
 
 if TYPE_CHECKING:
@@ -56,7 +57,10 @@ def click_note(ip: Any) -> str:
     """Return what to know about clicks in this kernel; nothing where they work at any time."""
     if getattr(ip.kernel, "_supports_kernel_subshells", False):
         return ""
-    return "While a cell runs, clicks in the tree wait for its end: this kernel has no subshells (ipykernel 7 has)."
+    return (
+        "While a cell runs, clicks in the tree wait for its end: this kernel has no subshells (ipykernel 7 has). "
+        "%%pi --bg leaves the kernel free."
+    )
 
 
 def show_svg(session: Session) -> None:

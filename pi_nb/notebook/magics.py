@@ -13,7 +13,6 @@ from IPython.display import display
 
 from pi_nb.errors import HarnessError, PiError, UserError
 from pi_nb.notebook.commands import COMMANDS
-from pi_nb.notebook.interpolate import interpolate
 from pi_nb.notebook.place import has_kernel
 from pi_nb.notebook.runtime import Runtime
 
@@ -80,41 +79,18 @@ class PiMagics(Magics):
     def pi(self, given: Given, cell: str | None = None) -> None:
         """Prompt the model, or say where we are."""
         from pi_nb.notebook import looking, prompting, status
+        from pi_nb.notebook.asks import ask_from
 
         asked = _asked(given)
         if cell is None and not given.text and not asked:
             return _show_rows(status.facts(self.runtime))
         if cell is not None and given.text:
             raise UserError(f"{given.text!r} is on the %%pi line.", hint="The prompt goes below it, options in front.")
-        ask = self._ask(given, given.text if cell is None else cell.removesuffix("\n"))
+        ask = ask_from(self.runtime, given, given.text if cell is None else cell.removesuffix("\n"))
         if given.dry_run:
             return looking.show_request(self.runtime, ask)
-        reply = prompting.prompt(self.runtime, ask)
-        if given.out:
-            self.shell.user_ns[given.out] = reply
-        return None
-
-    def _ask(self, given: Given, text: str) -> Any:
-        from pi_nb.notebook.prompting import Ask
-        from pi_nb.notebook.tools import known_or_added, names_of
-
-        if given.out and not given.out.isidentifier():
-            raise UserError(f"{given.out!r} cannot be the name of a variable.", hint="For example: --out ans")
-        tools: tuple[str, ...] | None = () if given.no_tools else None
-        if given.tools is not None and tools is None:
-            tools = known_or_added(self.runtime, names_of([given.tools]))
-        return Ask(
-            text=text if given.raw else interpolate(text, self.shell.ev),
-            cell=self.runtime.cells.now(self.shell, text),
-            model=given.model,
-            thinking=given.thinking,
-            tools=tools,
-            place=vars(given)["from"],
-            append=given.append,
-            label=given.label,
-            system=given.system,
-            max_turns=given.max_turns,
-        )
+        prompting.prompt(self.runtime, ask)
+        return say_once(self.runtime, looking.click_note(self.shell)) if ask.background else None
 
     @line_magic
     @command
@@ -124,6 +100,7 @@ class PiMagics(Magics):
         from pi_nb.notebook.status import leaf_line
 
         runtime = self.runtime
+        runtime.check_idle()
         target, before = find_entry(runtime.session, given.ref), runtime.session.leaf_id
         result = runtime.wait(runtime.harness.navigate_tree(target))
         moved = "Leaf" if result.leaf_id != before else "The leaf is there already"
@@ -226,16 +203,42 @@ class PiMagics(Magics):
     @command
     def pi_abort(self, given: Given) -> None:
         """Stop the run."""
-        runtime = self.runtime
-        if not runtime.has_session or runtime.harness.is_idle:
-            return say("Nothing is running.")
-        runtime.wait(runtime.harness.abort())
-        return say("Stopped. What had arrived is kept.")
+        from pi_nb.notebook.steering import abort
+
+        say(abort(self.runtime))
+
+    @line_cell_magic
+    @command
+    def pi_steer(self, given: Given, cell: str | None = None) -> None:
+        """Speak to the run."""
+        from pi_nb.notebook.steering import steer
+
+        say(steer(self.runtime, _text(given, cell)))
+
+    @line_cell_magic
+    @command
+    def pi_followup(self, given: Given, cell: str | None = None) -> None:
+        """Speak to the run when it would stop."""
+        from pi_nb.notebook.steering import followup
+
+        say(followup(self.runtime, _text(given, cell)))
+
+    @line_cell_magic
+    @command
+    def pi_next(self, given: Given, cell: str | None = None) -> None:
+        """Speak in front of the next prompt."""
+        from pi_nb.notebook.steering import next_turn
+
+        say(next_turn(self.runtime, _text(given, cell)))
+
+
+def _text(given: Given, cell: str | None) -> str:
+    return str(given.text) if cell is None else cell.removesuffix("\n")
 
 
 def _asked(given: Given) -> bool:
     """Return whether any option was given."""
-    return any(value not in (None, False, "") for name, value in vars(given).items() if name != "text")
+    return any(value not in (None, False, "", []) for name, value in vars(given).items() if name != "text")
 
 
 def _show_rows(rows: list[tuple[str, str]]) -> None:

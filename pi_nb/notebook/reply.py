@@ -10,6 +10,7 @@ from typing import Any
 from pi_nb.errors import UserError
 from pi_nb.messages import ToolCall, Usage
 from pi_nb.notebook.markdown import to_safe_markdown
+from pi_nb.notebook.transcript import Snapshot, Tool
 
 __all__ = ["Reply"]
 
@@ -29,6 +30,7 @@ class Reply:
         model: ``provider:model`` that answered.
         stop_reason: Why it ended: ``stop``, ``length``, ``aborted`` or ``error``.
         session_id: The session it is in.
+        replayed: True if it was stored before and nothing was asked.
     """
 
     text: str
@@ -39,6 +41,23 @@ class Reply:
     model: str | None = None
     stop_reason: str | None = None
     session_id: str | None = None
+    replayed: bool = False
+
+    @classmethod
+    def of(cls, run: Snapshot, session_id: str, *, replayed: bool = False) -> Reply:
+        """Return what a run gave."""
+        calls = (part for part in run.parts if isinstance(part, Tool))
+        return cls(
+            text=run.text,
+            tool_calls=tuple(ToolCall(id=call.call_id, name=call.name, arguments=call.args) for call in calls),
+            usage=run.usage,
+            entry_id=run.answer_entry,
+            prompt_id=run.prompt_entry,
+            model=run.model,
+            stop_reason=run.stop_reason,
+            session_id=session_id,
+            replayed=replayed,
+        )
 
     def __str__(self) -> str:
         return self.text

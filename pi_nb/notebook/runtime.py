@@ -6,6 +6,7 @@ after a kernel restart ``%load_ext pi_nb`` is back where it was; it is written t
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import contextlib
 import threading
@@ -24,6 +25,7 @@ from pi_nb.session.root import default_root, find_bound
 if TYPE_CHECKING:
     from pi_nb.harness.agent import AgentHarness
     from pi_nb.harness.tools import Tool
+    from pi_nb.notebook.jobs import Background
     from pi_nb.notebook.live import Live
     from pi_nb.notebook.pump import Pump
     from pi_nb.notebook.reply import Reply
@@ -50,6 +52,7 @@ class Runtime:
         tools: Tools of this notebook, by name; only those that are active are offered to a model.
         reply: The last reply, or None.
         pump: What the main thread is doing while a cell's run goes on, or None; ``pump.call`` runs something there.
+        background: The run that was left to itself last, or None.
         visited: Sessions this kernel has been in and things it was told once; survives a reload of the extension.
     """
 
@@ -62,6 +65,7 @@ class Runtime:
         self.tools: dict[str, Tool] = {}
         self.reply: Reply | None = None
         self.pump: Pump | None = None
+        self.background: Background | None = None
         self.visited: set[str] = ip.__dict__.setdefault(_VISITED, set())
         self._lock = threading.RLock()
         self._registry: Registry | None = None
@@ -190,14 +194,23 @@ class Runtime:
             future.cancel()
             raise
 
+    @property
+    def busy(self) -> bool:
+        """True while a run goes on, or is not shown to its end yet."""
+        left = self.background is not None and not self.background.done
+        return left or (self._live is not None and not self._live.harness.is_idle)
+
     def check_idle(self) -> None:
         """Check that no run is going on.
 
         Raises:
             UserError: One is.
         """
-        if self._live is not None and not self._live.harness.is_idle:
-            raise UserError("A run is still going on.", hint="%pi_abort stops it.")
+        if self.busy:
+            raise UserError(
+                "A run is still going on.",
+                hint="%pi_steer TEXT speaks to it, %pi_followup TEXT asks next, %pi_abort stops it.",
+            )
 
     def close(self) -> None:
         """Stop what runs, close the session and the connections, end the thread. Closing twice is closing once."""
@@ -208,7 +221,7 @@ class Runtime:
             registry, self._registry = self._registry, None
         if self.owner.running and not self.owner.is_current:
             with contextlib.suppress(Exception):  # what cannot be ended properly must not keep the rest from ending
-                self.owner.submit(_finish(live, registry)).result(timeout=10)
+                self.owner.submit(_finish(live, registry, self.background)).result(timeout=10)
         if live is not None:
             live.close()
         self.owner.stop()
@@ -216,8 +229,10 @@ class Runtime:
             session.close()
 
 
-async def _finish(live: Live | None, registry: Registry | None) -> None:
+async def _finish(live: Live | None, registry: Registry | None, left: Background | None) -> None:
     if live is not None and not live.harness.is_idle:
         await live.harness.abort()
+    if left is not None:
+        await asyncio.to_thread(left.wait, 5)
     if registry is not None:
         await registry.aclose()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from traitlets import Int, Unicode, default
+from traitlets import Bool, Int, Unicode, default
 from traitlets.config import Configurable
 
 __all__ = ["PiNb", "install", "remove"]
@@ -23,6 +23,7 @@ class PiNb(Configurable):
     thinking = Unicode("off", help="Thinking level of branches that set none.").tag(config=True)
     system_prompt = Unicode(help="System prompt of every run; PI_NB_SYSTEM_PROMPT gives the default.").tag(config=True)
     max_turns = Int(50, min=1, help="Answers after which a run ends.").tag(config=True)
+    replay = Bool(False, help="Show stored answers instead of asking again, as %%pi --replay does.").tag(config=True)
     session_root = Unicode(help="Folder of the session files; empty: pi's own.").tag(config=True)
 
     @default("system_prompt")

@@ -2,7 +2,7 @@
 
 IPython rewrites a cell before it looks for magics: it takes ``>>>`` for a pasted prompt and strips it, and it takes
 a line that ends in a question mark for a request for help, so that ``%pi what is a closure?`` would look up
-``closure``. Two input transformers come before that, for ``%pi`` and ``%%pi`` only.
+``closure``. Two input transformers come before that, for the magics that take a text only.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from IPython.core.inputtransformer2 import EscapedCommand
 
 __all__ = ["PromptLine", "install", "prompt_cell", "remove"]
 
+NAMES = frozenset({"pi", "pi_steer", "pi_followup", "pi_next"})  # magics that take a text
+
 
 def prompt_cell(lines: list[str]) -> list[str]:
     """Turn a whole ``%%pi`` cell into the call it means, before anything else has touched its body."""
@@ -20,10 +22,10 @@ def prompt_cell(lines: list[str]) -> list[str]:
     if start == len(lines):
         return lines
     name, _, options = lines[start].rstrip("\r\n").partition(" ")
-    if name != "%%pi":
+    if name.removeprefix("%%") not in NAMES or not name.startswith("%%"):
         return lines
     body = "".join(lines[start + 1 :])
-    return [f"get_ipython().run_cell_magic('pi', {options.strip()!r}, {body!r})\n"]
+    return [f"get_ipython().run_cell_magic({name[2:]!r}, {options.strip()!r}, {body!r})\n"]
 
 
 class PromptLine(EscapedCommand):
@@ -36,14 +38,14 @@ class PromptLine(EscapedCommand):
         """Find a line that begins with ``%pi`` and has a text after it."""
         for line in tokens_by_line:
             words = [token for token in line if token.string.strip()]
-            if [token.string for token in words[:2]] == ["%", "pi"] and _has_prompt(words):
+            if len(words) > 2 and words[0].string == "%" and words[1].string in NAMES and _has_prompt(words):
                 return cls(words[0].start)
         return None
 
 
 def _has_prompt(words: list[Any]) -> bool:
     """Return whether something other than a request for help (``%pi?``) follows the name."""
-    return len(words) > 2 and words[2].start[1] > words[1].end[1]
+    return bool(words[2].start[1] > words[1].end[1])
 
 
 def install(ip: Any) -> None:

@@ -1,0 +1,52 @@
+"""Where a prompt belongs, and moving the leaf there.
+
+A cell that was run before and whose prompt lies on the active path gives a sibling; any other prompt is appended.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pi_nb.harness.navigation import destination
+from pi_nb.notebook.cells import written_by
+from pi_nb.notebook.references import find_entry, short
+
+if TYPE_CHECKING:
+    from pi_nb.harness.agent import AgentHarness
+    from pi_nb.notebook.asks import Ask
+    from pi_nb.session.tree import Session
+
+__all__ = ["earlier_prompt", "parent_of", "place_leaf"]
+
+
+def earlier_prompt(session: Session, ask: Ask) -> str | None:
+    """Return the prompt that this cell wrote before, if it lies on the active path and a sibling is wanted."""
+    if ask.append or ask.place is not None or not ask.cell.stable:
+        return None
+    return next((entry.id for entry in written_by(session, ask.cell)), None)
+
+
+def parent_of(session: Session, ask: Ask) -> str | None:
+    """Return the entry that the prompt will hang from."""
+    if ask.place is not None:
+        target = find_entry(session, ask.place)
+        chosen = session.get(target) if target and target != session.leaf_id else None
+        return destination(chosen)[0] if chosen else target
+    earlier = earlier_prompt(session, ask)
+    return session.entry(earlier).parent_id if earlier else session.leaf_id
+
+
+async def place_leaf(harness: AgentHarness, ask: Ask) -> str:
+    """Move the leaf to where the prompt belongs; return what to say about it. On the owner thread."""
+    session, left = harness.session, harness.session.leaf_id
+    if ask.place is not None:
+        await harness.navigate_tree(find_entry(session, ask.place))
+        return ""
+    earlier = earlier_prompt(session, ask)
+    if earlier is None:
+        return ""
+    if left == earlier:  # nothing was answered; the harness takes the leaf it is at for a place to stay
+        session.move_to(session.entry(earlier).parent_id)
+    else:
+        await harness.navigate_tree(earlier)
+    return f"Run again: a new branch beside the earlier answer, which stays. %pi_checkout {short(left)} returns to it."
