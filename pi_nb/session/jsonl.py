@@ -8,6 +8,7 @@ does not belong to it.
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Iterable
 from pathlib import Path
@@ -23,7 +24,7 @@ from pi_nb.session.lock import WriterLock, holder_text
 from pi_nb.session.logfile import Durability, LogFile, State, keep_aside, spare_path
 from pi_nb.session.storage import IndexedStorage
 
-__all__ = ["JsonlSessionStorage", "refuse_taken_id"]
+__all__ = ["JsonlSessionStorage", "header_line", "refuse_taken_id"]
 
 _SPOKEN = frozenset({"message", "custom_message", "compaction", "branch_summary"})
 
@@ -34,7 +35,7 @@ class JsonlSessionStorage(IndexedStorage):
     def __init__(self, file: Path, header: Header, index: Index, *, durability: Durability = "flush") -> None:
         super().__init__(header, index)
         self._log = LogFile(file, durability)
-        self._head = lines.encode(header.to_wire()) + b"\n"
+        self._head = header_line(header)
         self._writer = WriterLock(file)
         self._holder: dict[str, Any] | None = None
         self._why_read_only: str | None = None
@@ -92,6 +93,8 @@ class JsonlSessionStorage(IndexedStorage):
             storage._why_read_only = "it is of an older version; migrate() brings it up to date, and a fork leaves it"
         elif read_only:
             storage._why_read_only = "it was opened for reading"
+        elif not os.access(file, os.W_OK):
+            storage._be_read_only("there is no permission to write the file")
         else:
             storage._ask_to_write()
         if scan.skipped and storage._writer.held:
@@ -112,11 +115,13 @@ class JsonlSessionStorage(IndexedStorage):
         try:
             self._holder = self._writer.renew()
         except OSError as error:
-            self._why_read_only = f"its folder cannot be written ({error.strerror})"
+            self._be_read_only(f"its folder cannot be written ({error.strerror})")
         if self._holder is not None:
-            self._why_read_only = f"it is being written by {holder_text(self._holder)}"
-        if self._why_read_only is not None:
-            self._warnings.append(f"The session is read-only: {self._why_read_only}.")
+            self._be_read_only(f"it is being written by {holder_text(self._holder)}")
+
+    def _be_read_only(self, why: str) -> None:
+        self._why_read_only = why
+        self._warnings.append(f"The session is read-only: {why}.")
 
     # ------------------------------------------------------------ what it is
 
@@ -177,8 +182,8 @@ class JsonlSessionStorage(IndexedStorage):
         try:
             state = self._log.look()
             if state is State.GONE:
-                self._warnings.append("The file was deleted; it was written anew, complete.")
                 self._write_whole(line)
+                self._warnings.append("The file was deleted; it was written anew, complete.")
                 return
             if state is not State.SAME:
                 self._catch_up(state)
@@ -235,7 +240,7 @@ class JsonlSessionStorage(IndexedStorage):
             self._ask_to_write()
             if self._why_read_only is not None:
                 self._refuse(self._why_read_only)
-            self._head = lines.encode(self._header.to_wire()) + b"\n"
+            self._head = header_line(self._header)
             self._rewrite()
             self._migrated = False
 
@@ -307,6 +312,18 @@ class JsonlSessionStorage(IndexedStorage):
             self._warnings.append(f"Somebody appended a line that {fault}; it was left out.")
         else:
             self._index.append(fields, line)
+
+
+def header_line(header: Header) -> bytes:
+    """Return the first line of a file.
+
+    Raises:
+        SessionError: ``invalid_session`` if the metadata holds what JSON cannot.
+    """
+    try:
+        return lines.encode(header) + b"\n"
+    except ValueError as error:
+        raise SessionError(f"The session's header cannot be written: {error}.") from error
 
 
 def _let_go(log: LogFile, writer: WriterLock) -> None:

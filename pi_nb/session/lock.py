@@ -41,11 +41,12 @@ class WriterLock:
     """The right to write one session file.
 
     Args:
-        file: The session file; the lock is ``<file>.lock``.
+        file: The session file; the lock is ``<file>.lock``, beside the real file if this is a link.
     """
 
     def __init__(self, file: Path) -> None:
-        self.file = file.with_name(file.name + ".lock")
+        real = file.resolve() if file.is_symlink() else file
+        self.file = real.with_name(real.name + ".lock")
         self._fd: int | None = None
         self._pid = 0
 

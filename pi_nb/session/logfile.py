@@ -93,14 +93,15 @@ class LogFile:
             OSError: It could not be written; the file is as it was.
         """
         self.close()
-        fresh = self.path.with_name(self.path.name + ".new")
+        target = self.path.resolve()  # a link stays a link
+        fresh = target.with_name(target.name + ".new")
         fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, 0o644)
         try:
             _write_all(fd, data)
             os.fsync(fd)
         finally:
             os.close(fd)
-        fresh.replace(self.path)
+        fresh.replace(target)
         self.exists, self.size, self.tail, self.ends_open, self._unclean = True, len(data), b"", False, False
         self.identity = identity_of(self.path)
 
@@ -198,7 +199,11 @@ def spare_path(file: Path, suffix: str) -> Path:
 
 def keep_aside(file: Path, data: bytes) -> None:
     """Write bytes that must not get lost into a new file and onto the disk."""
-    with file.open("xb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
+    try:
+        with file.open("xb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError:
+        file.unlink(missing_ok=True)
+        raise

@@ -98,6 +98,14 @@ def test_lines_are_as_pi_writes_them(repo: SessionRepo) -> None:
     assert entry.endswith('Z","message":{"role":"user","content":"naïve 日本 😀\\n\u2028"}}')
 
 
+@pytest.mark.parametrize("metadata", [{"x": float("nan")}, {"x": object()}])
+def test_headers_hold_json(repo: SessionRepo, metadata: dict[str, object]) -> None:
+    """Metadata that JSON cannot hold is refused when the session is made."""
+    with pytest.raises(SessionError) as caught:
+        repo.create("/demo", metadata=metadata)
+    assert caught.value.code == "invalid_session"
+
+
 def test_a_file_in_the_way_is_not_overwritten(repo: SessionRepo) -> None:
     """If a file turns up where the new one will be, the first message is refused and the file stays."""
     with repo.create("/demo") as session:
@@ -353,6 +361,19 @@ def test_a_reader_follows_a_live_file(make_file: Maker) -> None:
         with pytest.raises(SessionError) as caught:
             reader.refresh()
         assert caught.value.code == "storage"
+
+
+def test_a_link_stays_a_link(make_file: Maker, tmp_path: Path) -> None:
+    """A session opened through a link is locked, repaired and written where it really is."""
+    file = make_file(ONE, b"junk\n")
+    (tmp_path / "links").mkdir()
+    link = tmp_path / "links" / "l.jsonl"
+    link.symlink_to(file)
+    with open_file(link, repair=True) as session:
+        assert open_file(file).read_only
+        session.append_message(HI)
+    assert link.is_symlink()
+    assert len(open_file(file, read_only=True)) == 2
 
 
 # ---------------------------------------------------------------- full disks
