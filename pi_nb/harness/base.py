@@ -221,5 +221,13 @@ class HarnessBase:
         """
         return self._hooks.add(hook, handler)
 
+    async def tell(self, event: HarnessEvent) -> None:
+        """Tell the subscribers of something that a hook does, such as asking somebody.
+
+        Raises:
+            HarnessError: ``hook``: a subscriber raised.
+        """
+        await self._tell(event)
+
     async def _tell(self, event: HarnessEvent) -> None:
         await self._listeners.emit(event)

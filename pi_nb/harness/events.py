@@ -38,6 +38,7 @@ __all__ = [
     "SessionTree",
     "Settled",
     "ThinkingLevelUpdate",
+    "ToolCallHeld",
     "ToolExecutionEnd",
     "ToolExecutionStart",
     "ToolExecutionUpdate",
@@ -260,6 +261,16 @@ class RetryEnd:
     success: bool
 
 
+@dataclass(frozen=True, slots=True)
+class ToolCallHeld:
+    """A tool call waits for somebody's consent, or no longer does; told by whoever asks, not by the harness."""
+
+    type: ClassVar[str] = "tool_call_held"
+    tool_call_id: str
+    tool_name: str
+    held: bool
+
+
 HarnessEvent: TypeAlias = (
     AgentStart
     | AgentEnd
@@ -271,6 +282,7 @@ HarnessEvent: TypeAlias = (
     | ToolExecutionStart
     | ToolExecutionUpdate
     | ToolExecutionEnd
+    | ToolCallHeld
     | QueueUpdate
     | SavePoint
     | Abort
