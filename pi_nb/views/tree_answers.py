@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from pi_nb.harness.estimate import estimate_context, estimate_tokens
 from pi_nb.messages import AssistantMessage, BashExecutionMessage, Usage, text_of
 from pi_nb.session.context import provenance
 from pi_nb.views.tree_rows import brief, call_brief, line_at, rows
@@ -17,7 +18,6 @@ _COMPARED: Final = 40  # messages of each side of a comparison
 _TEXT: Final = 4000  # characters of one message
 _LEFT_OUT: Final = 200
 _RAW: Final = 400_000  # characters of one entry's line
-_PER_TOKEN: Final = 4
 _CHANGING: Final = frozenset({"compaction", "context_edit"})  # kinds that change what others contribute
 
 
@@ -90,7 +90,7 @@ def context_answer(session: Any, entry_id: str | None) -> dict[str, Any]:
         "entry": entry_id,
         "items": shown,
         "total": len(items),
-        "tokens": _tokens(items),
+        "tokens": estimate_context(context, session.path(entry_id)).tokens,
         "model": str(context.model) if context.model else "",
         "thinking": context.thinking_level,
         "tools": None if context.active_tool_names is None else list(context.active_tool_names),
@@ -102,13 +102,18 @@ def compare_answer(session: Any, first: str | None, second: str | None) -> dict[
     """Return how two contexts differ: how many messages they begin with in common, and those that follow in each."""
     one, other = session.context(first).items, session.context(second).items
     common = _common(session, (first, one), (second, other))
-    sides = {"a": _side(first, one, common), "b": _side(second, other, common)}
-    return {"common": common, "common_tokens": _tokens(one[:common]), **sides}
+    shared = _size(session, one[common - 1].entry_id) if common else 0
+    sides = {"a": _side(session, first, one, common), "b": _side(session, second, other, common)}
+    return {"common": common, "common_tokens": shared, **sides}
 
 
-def _side(entry_id: str | None, items: Sequence[Any], common: int) -> dict[str, Any]:
+def _side(session: Any, entry_id: str | None, items: Sequence[Any], common: int) -> dict[str, Any]:
     shown = [_item(item) for item in items[common : common + _COMPARED]]
-    return {"entry": entry_id, "items": shown, "total": len(items) - common, "tokens": _tokens(items)}
+    return {"entry": entry_id, "items": shown, "total": len(items) - common, "tokens": _size(session, entry_id)}
+
+
+def _size(session: Any, entry_id: str | None) -> int:
+    return estimate_context(session.context(entry_id), session.path(entry_id)).tokens
 
 
 def _common(session: Any, first: tuple[str | None, Any], second: tuple[str | None, Any]) -> int:
@@ -176,22 +181,8 @@ def _spoken(content: Any) -> str:
 
 
 def _estimate(message: Any) -> int:
-    """Return roughly how many tokens a message is: what its provider counted, else a quarter of its characters."""
+    """Return roughly how many tokens a message is: what its provider counted, else an estimate."""
     usage = getattr(message, "usage", None)
     if isinstance(usage, Usage) and usage.output:
         return int(usage.output)
-    calls = getattr(message, "tool_calls", ())
-    size = len(_text(message)) + sum(len(str(call.arguments)) for call in calls)
-    return -(-size // _PER_TOKEN)
-
-
-def _tokens(items: Sequence[Any]) -> int:
-    """Return roughly how large a context is: what the last answer's provider counted, and an estimate of the rest."""
-    later = 0
-    for number in range(len(items) - 1, -1, -1):
-        message = items[number].message
-        usage = getattr(message, "usage", None)
-        if isinstance(usage, Usage) and usage.total_tokens and message.stop_reason not in ("aborted", "error"):
-            return int(usage.total_tokens) + later
-        later += _estimate(message)
-    return later
+    return estimate_tokens(message)

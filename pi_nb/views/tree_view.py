@@ -13,7 +13,6 @@ to the owner thread, which is the only one that touches session and widget.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import inspect
 import logging
@@ -23,7 +22,6 @@ import uuid
 import weakref
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import Future
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -32,8 +30,11 @@ import anywidget
 import traitlets
 
 from pi_nb.errors import PiError, SessionError
+from pi_nb.session.refs import resolve_ref
 from pi_nb.views import tree_answers
+from pi_nb.views.awaiting import when_done
 from pi_nb.views.publisher import Publisher, Submit
+from pi_nb.views.tree_place import Place
 
 if TYPE_CHECKING:
     from pi_nb.session.tree import Session
@@ -110,6 +111,14 @@ class TreeView(anywidget.AnyWidget):
     def __repr__(self) -> str:
         return f"<TreeView of {self.session!r} {'' if self._open else 'closed '}{self.status}>"
 
+    def __getitem__(self, ref: str) -> Place:
+        """Return a place in the tree: ``view["label"].context()``. References are the magics'.
+
+        Raises:
+            UserError: Nothing, or more than one entry, goes by that name.
+        """
+        return Place(self.session, resolve_ref(self.session, ref))
+
     # ------------------------------------------------------------ kernel to page
 
     def _publish(self) -> None:
@@ -164,7 +173,7 @@ class TreeView(anywidget.AnyWidget):
         try:
             result = getattr(self, f"_on_{op}")(content) if op in self._OPS else _unknown(content)
             if inspect.isawaitable(result):
-                _when_done(result, lambda done: self._reply(content, done))
+                when_done(result, lambda done: self._reply(content, done))
                 return
         except Exception as error:  # whatever went wrong, the page is told
             self._refuse(content, error)
@@ -312,35 +321,6 @@ def _entry(content: Mapping[str, Any], name: str = "entry") -> str | None:
 
 def _unknown(content: Mapping[str, Any]) -> Mapping[str, Any]:
     raise SessionError(f"The tree view does not know {content.get('op')!r}.", code="unknown")
-
-
-def _when_done(awaited: Awaitable[Any], then: Callable[[Any], None]) -> None:
-    """Run something awaitable: on the loop of this thread if one runs, else to its end, here."""
-
-    async def wait() -> Any:
-        return await awaited
-
-    try:
-        task = asyncio.get_running_loop().create_task(wait())
-    except RuntimeError:
-        then(_finished(wait))
-        return
-    _tasks.add(task)
-    task.add_done_callback(_tasks.discard)
-    task.add_done_callback(then)
-
-
-_tasks: set[asyncio.Task[Any]] = set()  # a loop holds its tasks only weakly
-
-
-def _finished(wait: Callable[[], Any]) -> Any:
-    """Return the outcome of a coroutine that was run to its end."""
-    future: Future[Any] = Future()
-    try:
-        future.set_result(asyncio.run(wait()))
-    except Exception as error:
-        future.set_exception(error)
-    return future
 
 
 def _unroute(widget: Any) -> None:

@@ -131,7 +131,7 @@ def test_keys_jump_fold_and_filter(memory: Session, show: Show) -> None:
     page.press("ArrowRight", "}")
     assert view.focus_id == parts.rome
     page.press("h", "[", "ArrowLeft")
-    assert page.rows()[-1] == "assistant|Rome or Oslo?|6 folded"
+    assert page.rows()[-1] == "assistant|Rome or Oslo?|6 foldedleaf inside"
     page.press("ArrowRight", "3")
     assert [row.split("|")[1] for row in page.rows()[1:]] == [
         "Where to?",

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pi_nb.errors import PiError, SessionError
+from pi_nb.errors import PiError, SessionError, UserError
 from pi_nb.session.memory import InMemorySessionStorage
 from pi_nb.session.repo import SessionRepo
 from pi_nb.session.tree import Session
@@ -166,6 +166,7 @@ def test_the_context_is_the_projection_with_reasons(session: Session, comms: Com
     compaction = session.append_compaction("We chose Oslo.", parts.result, 999)
     short = ask(comm, "context", entry=compaction)
     assert [item["role"] for item in short["items"]] == ["compactionSummary", "toolResult", "assistant"]
+    assert short["tokens"] < 20  # what the provider counted before the compaction does not count any more
     left = {item["id"]: item["why"] for item in short["left_out"]}
     assert left[parts.question] == f"summarised by {compaction}"
     assert set(left) == {parts.question, parts.answer, parts.oslo, parts.tool}
@@ -324,6 +325,22 @@ def test_other_cells_can_watch_leaf_focus_and_selection(memory: Session, comms: 
     assert seen == [*told.items(), ("focus_id", parts.oslo)]
     custom = [message["content"] for message in comm.take() if message["method"] == "custom"]
     assert custom == [{"op": "focus", "entry": parts.oslo}]
+
+
+def test_places_can_be_named_in_code(memory: Session, comms: Comms) -> None:
+    """A view gives places by label, id or any other reference, with their context, path and children."""
+    parts = talk(memory)
+    memory.append_label(parts.answer, "fork")
+    view, _ = view_of(memory, comms)
+    fork = view["fork"]
+    assert (fork.id, fork.label, fork.entry) == (parts.answer, "fork", memory.entry(parts.answer))
+    assert [item.entry_id for item in fork.context().items] == [parts.question, parts.answer]
+    assert [entry.id for entry in fork.path()][-1] == parts.answer
+    assert [place.id for place in fork.children()] == [parts.rome, parts.oslo]
+    assert (view["root"].id, view["root"].entry, view["root"].label) == (None, None, None)
+    assert repr(fork) == f"<Place {parts.answer} of {memory!r}>"
+    with pytest.raises(UserError):
+        view["nowhere"]
 
 
 def test_a_growing_answer_sends_its_end(memory: Session, comms: Comms) -> None:

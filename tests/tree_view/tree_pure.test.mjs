@@ -152,6 +152,8 @@ test("lanes stay few where branch points are many: far trunks become stubs", () 
   const layout = lay(grow(...rows), "m399", { maxLanes: 4 });
   assert.ok(Math.max(...layout.lane) <= 5);
   assert.ok(layout.edges.some((edge) => edge.elided) && layout.edges.some((edge) => !edge.elided));
+  assert.ok(layout.adrift.has(layout.tree.node("s0")) && !layout.adrift.has(layout.tree.node("s399")));
+  assert.equal(layout.forks.get(layout.tree.node("m0")), 1);
 });
 
 test("what a filter hides hands its children to the nearest visible ancestor", () => {

@@ -140,12 +140,14 @@ test("a lost question about rows is asked once more, not for ever", () => {
   mock.timers.reset();
 });
 
-test("a closed comm is said so and breaks nothing", () => {
+test("a closed comm is said so, and whoever waits is told", async () => {
   const { model, store } = start();
+  const asked = store.request("context", { entry: "a" });
   model.broken = true;
   store.sync();
-  store.request("checkout", { entry: "a" });
   assert.equal(store.link, "closed");
+  await assert.rejects(asked, /no connection/);
+  await assert.rejects(store.request("checkout", { entry: "a" }), /no connection/);
   store.close();
 });
 

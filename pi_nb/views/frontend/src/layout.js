@@ -111,6 +111,8 @@ export class Layout {
     this.place = new Int32Array(tree.size);
     this.setsize = new Int32Array(tree.size);
     /** @type {Edge[]} */ this.edges = [];
+    /** Children whose line from the parent is not drawn, and parents with how many such. @type {Set<number>} */ this.adrift = new Set();
+    /** @type {Map<number, number>} */ this.forks = new Map();
     this.#lanes();
   }
 
@@ -206,6 +208,7 @@ export class Layout {
         open[c] = end ? open[node] : Math.max(open[node], side);
         this.edges.push({ from, to: this.row[c], start, trunk: side, lane: this.lane[c], hue: this.tree.hue[c],
           active: this.active.has(c), elided: elided[node] === 1 && start === lane });
+        if (elided[node]) this.adrift.add(c), this.forks.set(node, (this.forks.get(node) ?? 0) + 1);
         from = this.row[c];
         start = side;
       }

@@ -139,7 +139,7 @@ export class Panel {
     this.body.classList.toggle("pt-sketch", sketch);
     this.body.replaceChildren(
       ...this.#earlier(answer, answer.items.length - items.length),
-      ...items.map((item) => this.#card(item)),
+      ...items.map((item) => this.#card(item, !!answer.left_out?.length)),
       ...(answer.total === 0 ? [h("p", { class: "pt-empty", text: "Nothing yet. The next prompt starts from an empty context." })] : []),
       this.live,
       ...this.#leftOut(answer),
@@ -160,7 +160,7 @@ export class Panel {
     const button = h("button", { class: "pt-earlier", type: "button", text: `Show ${more} earlier` });
     button.addEventListener("click", () => {
       const from = this.body.scrollHeight - this.body.scrollTop;
-      button.replaceWith(...rest, ...answer.items.slice(0, more).map((item) => this.#card(item)));
+      button.replaceWith(...rest, ...answer.items.slice(0, more).map((item) => this.#card(item, !!answer.left_out?.length)));
       this.body.scrollTop = this.body.scrollHeight - from;
     });
     return [button];
@@ -184,10 +184,13 @@ export class Panel {
     );
   }
 
-  /** @param {ContextItem} item */
-  #card(item) {
+  /**
+   * @param {ContextItem} item
+   * @param {boolean} explain  Say of every message why it is sent, the ordinary ones too.
+   */
+  #card(item, explain) {
     const said = wording({ id: item.id, parent: null, type: "message", role: item.role, text: item.text, error: item.error });
-    const odd = item.why && item.why !== "kept" ? h("span", { class: "pt-why", text: item.why }) : null;
+    const odd = item.why && (explain || item.why !== "kept") ? h("span", { class: item.why === "kept" ? "pt-faint" : "pt-why", text: item.why }) : null;
     const text = h("div", { class: "pt-ctext", text: item.text + (item.more ? " …" : "") });
     const calls = (item.calls ?? []).map((call) => h("code", { class: "pt-call", text: call }));
     const id = h("button", { class: "pt-id", type: "button", title: "Look at this entry", text: short(item.id), onclick: () => this.hooks.look(item.id) });

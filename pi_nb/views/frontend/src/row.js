@@ -130,8 +130,12 @@ function tagsOf(state, node, row) {
   if (fault === "orphan") out.push(["fault", `parent ${short(row.parent ?? "")} missing`, "This entry names a parent that is not in the log"]);
   if (fault === "cycle") out.push(["fault", "cycle", "Following the parents of this entry leads back to it"]);
   if (row.cell) out.push(["cell", `[${row.cell}]`, "Written by this cell"]);
+  if (state.layout.adrift.has(node)) out.push(["from", `from ${short(state.tree.id(state.layout.parent[node]) ?? "start")}`, "Branches off further up, from this entry"]);
+  const forks = state.layout.forks.get(node);
+  if (forks) out.push(["from", `+${forks}`, `${forks === 1 ? "Another branch leaves" : `${forks} other branches leave`} here; further down`]);
   const folded = state.layout.folded.has(node) ? state.layout.hidden(node) : 0;
   if (folded) out.push(["more", `${folded} folded`, "→ unfolds"]);
+  if (folded && state.layout.nearest(state.leafNode) === node) out.push(["inside", "leaf inside", "The leaf is among the folded rows"]);
   if (row.id === LIVE) out.push(["writing", "writing", "This answer is being written"]);
   if (node === state.leafNode) out.push(["leaf", "leaf", "The leaf: the next prompt continues from here, and the model sees the path down to it"]);
   return out;

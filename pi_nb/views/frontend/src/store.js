@@ -19,6 +19,7 @@ import { LIVE, Tree } from "./tree.js";
 
 const BUSY_AFTER = 300; // ms
 const SILENT_AFTER = 10_000;
+const GONE = "there is no connection to a kernel.";
 const PARTING = 250; // ms a finished provisional row stays
 
 export class Store {
@@ -114,6 +115,7 @@ export class Store {
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject, since: Date.now() });
       this.#send({ op, id, ...payload });
+      if (this.link === "closed") this.#settle(id, (who) => who.reject(new Error(GONE)));
       this.#arm();
     });
   }
@@ -238,6 +240,10 @@ export class Store {
     if (this.link === link) return;
     this.link = link;
     this.#emit("link");
+    if (link !== "closed") return;
+    const lost = [...this.waiting.values()];
+    this.waiting.clear();
+    for (const who of lost) who.reject(new Error(GONE));
   }
 
   /**

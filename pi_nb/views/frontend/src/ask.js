@@ -1,0 +1,117 @@
+/**
+ * May this tool call run? All of the call, and the answers as buttons. Text is set as text; nothing parses HTML.
+ */
+
+import { h } from "./dom.js";
+import { followTheme } from "./theme.js";
+
+/**
+ * @typedef {{label: string, kind: string, text: string}} Block
+ * @typedef {{call: string, tool: string, why: string, always: string, blocks: Block[]}} Question
+ * @typedef {import("./types.js").Model} Model
+ */
+
+const PATIENCE = [0, 150, 300, 600, 1000, 2000, 4000]; // until the kernel has heard that somebody is here
+
+/** @param {{model: Model, el: HTMLElement, signal?: AbortSignal}} props */
+function render({ model, el, signal }) {
+  const question = /** @type {Question} */ (model.get("question"));
+  const tell = (/** @type {object} */ content) => model.send({ ...content, call: question.call });
+  const card = h("section", { class: "pi-ask-card", role: "alertdialog", tabindex: "-1" });
+  const title = h("h4", { class: "pa-title" }, "May ", h("code", { text: question.tool }), " run?");
+  const why = h("p", { class: "pa-why", text: question.why });
+  const foot = h("div", { class: "pa-foot" });
+  label(card, title, why);
+  card.append(title, why, ...question.blocks.map(blockOf), foot);
+  const theme = followTheme(card);
+
+  const answer = (/** @type {object} */ given) => {
+    tell({ op: "answer", ...given });
+    foot.replaceChildren(h("span", { class: "pa-note", role: "status", text: "Answered." }));
+  };
+  const look = () => {
+    const typed = model.get("mode") === "line";
+    foot.replaceChildren(...(typed ? [note("Answer in the line below: y, a or n.")] : buttons(question, answer)));
+  };
+  look();
+  model.on("change:mode", look);
+  el.append(card);
+  theme.look();
+  requestAnimationFrame(() => takeFocus(card));
+
+  const timers = PATIENCE.map((wait) => setTimeout(() => model.get("heard") || tell({ op: "ready" }), wait));
+  const cleanup = () => {
+    timers.forEach(clearTimeout);
+    model.off("change:mode", look);
+    theme.stop();
+  };
+  signal?.addEventListener("abort", cleanup, { once: true });
+  return cleanup;
+}
+
+let names = 0;
+
+/** Name and describe the card by what stands in it. @param {HTMLElement} card @param {...HTMLElement} parts */
+function label(card, ...parts) {
+  for (const part of parts) part.id = `pi-ask-${(names += 1)}`;
+  card.setAttribute("aria-labelledby", parts[0].id);
+  card.setAttribute("aria-describedby", parts[1].id);
+}
+
+/** @param {Question} question @param {(given: object) => void} answer */
+function buttons(question, answer) {
+  const reason = h("input", {
+    class: "pa-reason",
+    type: "text",
+    placeholder: "Why not? (the model is told)",
+    "aria-label": "Why not? The model is told. Optional.",
+  });
+  const deny = () => answer({ allowed: false, always: false, reason: reason.value });
+  reason.addEventListener("keydown", (event) => {
+    event.stopPropagation();
+    if (event.key === "Enter") deny();
+  });
+  const button = (/** @type {string} */ kind, /** @type {string} */ text, /** @type {() => void} */ act) =>
+    h("button", { class: `pa-button pa-${kind}`, type: "button", text, onclick: act });
+  return [
+    h(
+      "div",
+      { class: "pa-row" },
+      button("once", "Allow once", () => answer({ allowed: true, always: false })),
+      button("always", "Always in this session", () => answer({ allowed: true, always: true })),
+      h("span", { class: "pa-gap" }),
+      reason,
+      button("deny", "Deny", deny),
+    ),
+    h("p", { class: "pa-note" }, "Always means: ", h("b", { text: question.always }), "."),
+  ];
+}
+
+/** @param {string} text */
+function note(text) {
+  return h("p", { class: "pa-note", text });
+}
+
+/** @param {Block} block */
+function blockOf(block) {
+  const code = h("code", null);
+  if (block.kind === "diff") code.append(...block.text.replace(/\n$/, "").split("\n").map(diffLine));
+  else code.textContent = block.text;
+  const pre = h("pre", { class: "pa-code", tabindex: "0", role: "region", "aria-label": block.label }, code);
+  return h("div", { class: "pa-block" }, h("div", { class: "pa-label", text: block.label }), pre);
+}
+
+/** @param {string} line */
+function diffLine(line) {
+  const kind = line[0] === "+" ? "pa-added" : line[0] === "-" ? "pa-removed" : line[0] === "@" ? "pa-hunk" : "";
+  return h("span", { class: `pa-line ${kind}`, text: `${line}\n` });
+}
+
+/** Take the keyboard if nobody is writing: if it is at the notebook or cell this is in, or nowhere. @param {HTMLElement} card */
+function takeFocus(card) {
+  const at = document.activeElement;
+  const writes = at instanceof HTMLElement && (at.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName));
+  if (!at || (at.contains(card) && !writes)) card.focus({ preventScroll: true });
+}
+
+export default { render };
