@@ -43,6 +43,7 @@ _HOMES = {
     "ToolContext": "pi_nb.harness.tools",
     "ToolResult": "pi_nb.harness.tools",
     "TreeView": "pi_nb.views.tree_view",
+    "recording": "pi_nb.providers.record",
     "tool": "pi_nb.harness.tools",
 }
 

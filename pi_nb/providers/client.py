@@ -17,6 +17,7 @@ import httpx
 from pi_nb.errors import ProviderCode, ProviderError
 from pi_nb.providers.failures import failure, parse_error_body
 from pi_nb.providers.patience import Patience
+from pi_nb.providers.record import Recording, active_recording
 from pi_nb.providers.sse import ServerSentEvent, SseDecoder
 
 __all__ = ["Clients", "Timeouts", "refusal", "sse_events", "translated"]
@@ -43,22 +44,27 @@ class Clients:
     """
 
     def __init__(self, timeouts: Timeouts) -> None:
+        self.recording: Recording | None = None
         self._timeouts = timeouts
-        self._open: WeakKeyDictionary[asyncio.AbstractEventLoop, _Held] = WeakKeyDictionary()
+        self._open: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Recording | None, _Held]] = WeakKeyDictionary()
+
+    def recorder(self) -> Recording | None:
+        """Return what records and replays now: this provider's own recording, or the process's."""
+        return active_recording() if self.recording is None else self.recording
 
     async def get(self) -> httpx.AsyncClient:
         """Return the running loop's client."""
-        loop = asyncio.get_running_loop()
-        held = self._open.get(loop)
+        clients = self._open.setdefault(asyncio.get_running_loop(), {})
+        recording = self.recorder()
+        held = clients.get(recording)
         if held is None or held.client.is_closed:
-            keeper = _keep_open(self._timeouts)
-            held = self._open[loop] = _Held(await anext(keeper), keeper)
+            keeper = _keep_open(self._timeouts, recording)
+            held = clients[recording] = _Held(await anext(keeper), keeper)
         return held.client
 
     async def aclose(self) -> None:
-        """Close the running loop's client."""
-        held = self._open.pop(asyncio.get_running_loop(), None)
-        if held is not None:
+        """Close the running loop's clients."""
+        for held in self._open.pop(asyncio.get_running_loop(), {}).values():
             await held.keeper.aclose()
 
 
@@ -68,11 +74,25 @@ class _Held:
     keeper: AsyncGenerator[httpx.AsyncClient, None]
 
 
-async def _keep_open(timeouts: Timeouts) -> AsyncGenerator[httpx.AsyncClient, None]:
+async def _keep_open(timeouts: Timeouts, recording: Recording | None) -> AsyncGenerator[httpx.AsyncClient, None]:
     # reading has its own limits, in _chunks: httpx knows none for the first piece
     limits = httpx.Timeout(connect=timeouts.connect, read=None, write=60.0, pool=timeouts.connect)
     async with httpx.AsyncClient(timeout=limits, verify=_ssl_context()) as client:
-        yield client
+        if recording is None:
+            yield client
+        else:
+            async with httpx.AsyncClient(timeout=limits, transport=recording.transport(_Through(client))) as recorder:
+                yield recorder
+
+
+class _Through(httpx.AsyncBaseTransport):
+    """The network as a client sees it, with proxies and certificates from the environment."""
+
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self._client = client
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        return await self._client.send(request, stream=True)
 
 
 @cache

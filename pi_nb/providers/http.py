@@ -24,6 +24,7 @@ from pi_nb.providers.catalogue import known_models, near
 from pi_nb.providers.client import Clients, Timeouts, refusal, slow, sse_events, translated
 from pi_nb.providers.failures import failure
 from pi_nb.providers.keys import Key
+from pi_nb.providers.record import ANSWERED, NO_KEY, Recording
 from pi_nb.providers.sse import ServerSentEvent
 from pi_nb.providers.surrogates import well_formed
 
@@ -86,6 +87,15 @@ class HttpProvider(ABC):
         """Where requests go."""
         return self._base_url
 
+    @property
+    def recording(self) -> Recording | None:
+        """What this provider's exchanges are recorded to and replayed from; None for the process's, if any."""
+        return self._clients.recording
+
+    @recording.setter
+    def recording(self, recording: Recording | None) -> None:
+        self._clients.recording = recording
+
     async def aclose(self) -> None:
         """Close this loop's connections. The provider may be used again afterwards."""
         await self._clients.aclose()
@@ -143,12 +153,15 @@ class HttpProvider(ABC):
                 async for sse in events:
                     for event in reader.feed(sse):
                         yield event
+                    if reader.complete:
+                        response.extensions[ANSWERED] = True
             for event in reader.finish():
                 yield event
 
     @asynccontextmanager
     async def _post(self, request: Request) -> AsyncIterator[httpx.Response]:
-        headers = {"content-type": "application/json", "accept": "text/event-stream", **self.auth(self._key.get())}
+        key, extensions = self._credentials()
+        headers = {"content-type": "application/json", "accept": "text/event-stream", **self.auth(key)}
         payload = self.payload(request)
         if request.on_payload is not None:
             payload = await request.on_payload(payload)
@@ -157,6 +170,7 @@ class HttpProvider(ABC):
         with translated(self._base_url):
             url = f"{self._base_url}{self.path(request)}"
             sent = client.build_request("POST", url, content=body, headers={**headers, **request.headers})
+            sent.extensions.update(extensions)
             try:
                 async with asyncio.timeout(self._timeouts.first_token):
                     response = await client.send(sent, stream=True)
@@ -168,6 +182,15 @@ class HttpProvider(ABC):
             yield response
         finally:
             await response.aclose()
+
+    def _credentials(self) -> tuple[str, dict[str, Any]]:
+        """Return the key; a replayed answer needs none, so its lack is told only when a request must be sent."""
+        try:
+            return self._key.get(), {}
+        except ProviderError as error:
+            if self._clients.recorder() is None:
+                raise
+            return "", {NO_KEY: error}
 
     async def _explained(self, error: ProviderError, model_id: str) -> ProviderError:
         """Return the error under the provider's name, without secrets, and with near names for an unknown model."""
@@ -199,9 +222,12 @@ class HttpProvider(ABC):
         Raises:
             ProviderError: It could not be had.
         """
+        key, extensions = self._credentials()
         client = await self._clients.get()
         with translated(self._base_url):
-            response = await client.get(f"{self._base_url}{path}", headers=dict(self.auth(self._key.get())), timeout=5)
+            asked = client.build_request("GET", f"{self._base_url}{path}", headers=dict(self.auth(key)), timeout=5)
+            asked.extensions.update(extensions)
+            response = await client.send(asked)
         if response.status_code >= 300:
             raise failure(response.content, status=response.status_code, headers=response.headers)
         return response.json()

@@ -11,11 +11,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from threading import RLock
+from typing import TYPE_CHECKING
 
 from pi_nb.errors import UserError
 from pi_nb.models import Model, parse_model_ref
 from pi_nb.providers.base import Provider
 from pi_nb.providers.catalogue import near
+
+if TYPE_CHECKING:
+    from pi_nb.providers.record import Recording
 
 __all__ = ["DefaultModel", "Registry", "default_registry"]
 
@@ -32,9 +36,16 @@ class DefaultModel:
 
 
 class Registry:
-    """Providers by name."""
+    """Providers by name.
 
-    def __init__(self, providers: Iterable[Provider] = ()) -> None:
+    Args:
+        providers: Those it begins with.
+        recording: Record and replay what its HTTP providers exchange (:mod:`pi_nb.providers.record`); None to do as
+            the process does.
+    """
+
+    def __init__(self, providers: Iterable[Provider] = (), *, recording: Recording | None = None) -> None:
+        self._recording = recording
         self._lock = RLock()
         self._ready: dict[str, Provider] = {}
         self._promised: dict[str, Callable[[], Provider]] = {}
@@ -47,7 +58,12 @@ class Registry:
     def register(self, provider: Provider) -> None:
         """Add a provider; one of the same name is replaced."""
         with self._lock:
-            self._ready[provider.name] = provider
+            self._ready[provider.name] = self._recorded(provider)
+
+    def _recorded(self, provider: Provider) -> Provider:
+        if self._recording is not None and hasattr(provider, "recording"):
+            provider.recording = self._recording
+        return provider
 
     def promise(self, name: str, build: Callable[[], Provider]) -> None:
         """Add a provider that is built when it is first asked for."""
@@ -67,7 +83,7 @@ class Registry:
         """
         with self._lock:
             if name not in self._ready and name in self._promised:
-                self._ready[name] = self._promised[name]()
+                self._ready[name] = self._recorded(self._promised[name]())
             if name in self._ready:
                 return self._ready[name]
         close = near(name, self.names()) or self.names()
@@ -146,9 +162,13 @@ def _from_local() -> DefaultModel | None:
 # ---------------------------------------------------------------- all of ours
 
 
-def default_registry() -> Registry:
-    """Return a registry of every provider this package has, none of them built yet."""
-    registry = Registry()
+def default_registry(*, recording: Recording | None = None) -> Registry:
+    """Return a registry of every provider this package has, none of them built yet.
+
+    Args:
+        recording: Record and replay what is exchanged; None to do as the process does.
+    """
+    registry = Registry(recording=recording)
     registry.promise("anthropic", _anthropic)
     registry.promise("openai", _openai)
     for name in ("openrouter", "deepseek", "groq", "mistral", "ollama", "vllm", "llamacpp", "lmstudio"):
