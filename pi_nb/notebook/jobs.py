@@ -7,6 +7,7 @@ for it: ``--out run`` keeps it as ``run.wait()``.
 from __future__ import annotations
 
 import asyncio
+import threading
 from concurrent.futures import CancelledError, Future
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from pi_nb.notebook.runtime import Runtime
 
 __all__ = ["Background", "Job", "Stopped", "Unanswered", "follow", "leave"]
+
+BEGIN = 5.0  # seconds a cell waits for its background run to begin, so that the next cell can speak to it
 
 
 class Stopped(KeyboardInterrupt):
@@ -38,10 +41,12 @@ class Job(Protocol):
 
     Attributes:
         future: Done when it is over.
+        begun: Set once a run goes on that can be spoken to, or there will be none.
         out: Variable its result belongs in, or None.
     """
 
     future: Future[Any]
+    begun: threading.Event
     out: str | None
 
     def draw(self) -> None:
@@ -151,4 +156,5 @@ def leave(runtime: Runtime, job: Job) -> Background:
     left = runtime.background = Background(runtime, job)
     _store(runtime, job, left)
     runtime.submit(left.watch())
+    job.begun.wait(BEGIN)
     return left

@@ -6,11 +6,13 @@ placed, the branch's settings are changed, the prompt is sent. The cell's thread
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pi_nb.errors import PiError
+from pi_nb.harness import events
 from pi_nb.messages import AssistantMessage
 from pi_nb.notebook.asks import Ask, check
 from pi_nb.notebook.caption import Caption, clean
@@ -19,6 +21,7 @@ from pi_nb.notebook.doing import doing
 from pi_nb.notebook.jobs import Background, Unanswered, follow, leave
 from pi_nb.notebook.placing import place_leaf
 from pi_nb.notebook.references import give_label
+from pi_nb.notebook.replay import begins_at_root, find_stored, show_stored
 from pi_nb.notebook.reply import Reply
 from pi_nb.notebook.siblings import sibling
 from pi_nb.notebook.status import why_model
@@ -40,6 +43,12 @@ def prompt(runtime: Runtime, ask: Ask) -> Reply | Background:
         Stopped: The user stopped the run.
     """
     check(runtime, ask)
+    stored = find_stored(runtime, ask) if ask.replay else None
+    if stored is not None:
+        return show_stored(runtime, ask, stored)
+    if begins_at_root(runtime, ask):
+        ask = replace(ask, place="root")
+    runtime.begun = True
     job = PromptJob(runtime, ask)
     return leave(runtime, job) if ask.background else follow(runtime, job)
 
@@ -54,8 +63,15 @@ class PromptJob:
         self._ask = ask
         self._transcript = Transcript()
         self._output = output_for(runtime.ip, self._transcript, _caption(runtime, ask), quiet=ask.background)
-        self._unsubscribe = self._harness.subscribe(self._transcript.feed)
+        self._unsubscribe = self._harness.subscribe(self._hear)
+        self.begun = threading.Event()
         self.future: Future[AssistantMessage] = runtime.submit(_run(runtime, ask, self._output))
+        self.future.add_done_callback(lambda _: self.begun.set())
+
+    def _hear(self, event: events.HarnessEvent) -> None:
+        self._transcript.feed(event)
+        if isinstance(event, events.AgentStart):
+            self.begun.set()
 
     def draw(self) -> None:
         """Show what is new, and what goes on where nothing arrives."""

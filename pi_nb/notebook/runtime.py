@@ -25,6 +25,7 @@ from pi_nb.session.root import default_root, find_bound
 if TYPE_CHECKING:
     from pi_nb.harness.agent import AgentHarness
     from pi_nb.harness.tools import Tool
+    from pi_nb.notebook.approvals import Approvals
     from pi_nb.notebook.jobs import Background
     from pi_nb.notebook.live import Live
     from pi_nb.notebook.pump import Pump
@@ -49,10 +50,10 @@ class Runtime:
         place: Where this kernel is, and what its session is bound to.
         owner: The thread that runs the harness.
         cells: Names the cell that is running.
-        tools: Tools of this notebook, by name; only those that are active are offered to a model.
         reply: The last reply, or None.
         pump: What the main thread is doing while a cell's run goes on, or None; ``pump.call`` runs something there.
         background: The run that was left to itself last, or None.
+        begun: True once a prompt was sent, or shown again, since the session was opened here.
         visited: Sessions this kernel has been in and things it was told once; survives a reload of the extension.
     """
 
@@ -62,15 +63,18 @@ class Runtime:
         self.place = place or find_place(ip)
         self.owner = Owner()
         self.cells = CellClock()
-        self.tools: dict[str, Tool] = {}
         self.reply: Reply | None = None
         self.pump: Pump | None = None
         self.background: Background | None = None
+        self.begun = False
         self.visited: set[str] = ip.__dict__.setdefault(_VISITED, set())
         self._lock = threading.RLock()
         self._registry: Registry | None = None
         self._session: Session | None = None
         self._live: Live | None = None
+        self._tools: dict[str, Tool] | None = None
+        self._approvals: Approvals | None = None
+        self._opened: tuple[str | None, int] = (None, 0)
         atexit.register(self.close)
 
     def __repr__(self) -> str:
@@ -134,6 +138,26 @@ class Runtime:
             return self._live
 
     @property
+    def tools(self) -> dict[str, Tool]:
+        """All tools of this notebook, by name; only those that are active are offered to a model."""
+        with self._lock:
+            if self._tools is None:
+                from pi_nb.notebook.toolbox import standard_tools
+
+                self._tools = standard_tools(self)
+            return self._tools
+
+    @property
+    def approvals(self) -> Approvals:
+        """Which tool calls may run, and who is asked."""
+        with self._lock:
+            if self._approvals is None:
+                from pi_nb.notebook.approvals import Approvals
+
+                self._approvals = Approvals(self)
+            return self._approvals
+
+    @property
     def harness(self) -> AgentHarness:
         """The harness of the session."""
         return self.live.harness
@@ -174,10 +198,22 @@ class Runtime:
                 before.close()
 
     def _open(self, session: Session) -> None:
+        if session is not self._session:
+            self.begun, self._opened = False, (session.leaf_id, len(session))
         live, self._live, self._session = self._live, None, session
         self.visited.add(session.id)
         if live is not None:
             live.close()
+
+    @property
+    def is_fresh(self) -> bool:
+        """True if nothing was asked, shown again or moved since the session was opened here."""
+        return not self.begun and self._opened == (self.session.leaf_id, len(self.session))
+
+    @property
+    def system_prompt(self) -> str:
+        """The system prompt of runs that bring none."""
+        return self.harness.system_prompt
 
     # ------------------------------------------------------------ work
 

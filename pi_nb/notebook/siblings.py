@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_nb.notebook.references import is_prompt
+from pi_nb.session.entries import MessageEntry
 
 if TYPE_CHECKING:
     from pi_nb.session.entries import Entry
     from pi_nb.session.tree import Session
 
-__all__ = ["sibling", "siblings"]
+__all__ = ["prompts_from", "sibling", "siblings"]
 
 
 def sibling(session: Session, prompt_id: str | None) -> tuple[int, int] | None:
@@ -25,19 +26,26 @@ def siblings(session: Session, prompt_id: str) -> list[str]:
     A change of model, thinking level or tools is not a point of its own: a prompt that another model was asked is still
     a sibling.
     """
-    point = session.entry(prompt_id).parent_id
-    while point is not None and _is_setting(session.get(point)):
-        point = session.entry(point).parent_id
-    found: list[str] = []
-    waiting = list(reversed(session.children(point)))
+    return [entry.id for entry in prompts_from(session, session.entry(prompt_id).parent_id)]
+
+
+def prompts_from(session: Session, place: str | None) -> list[MessageEntry]:
+    """Return the prompts that continue from a place, whatever settings lie between; branch by branch."""
+    found: list[MessageEntry] = []
+    waiting = list(reversed(session.children(_before_settings(session, place))))
     while waiting:
-        entry_id = waiting.pop()
-        entry = session.get(entry_id)
-        if is_prompt(entry):
-            found.append(entry_id)
-        elif _is_setting(entry):
-            waiting += reversed(session.children(entry_id))
+        entry = session.get(waiting.pop())
+        if isinstance(entry, MessageEntry) and is_prompt(entry):
+            found.append(entry)
+        elif entry is not None and _is_setting(entry):
+            waiting += reversed(session.children(entry.id))
     return found
+
+
+def _before_settings(session: Session, place: str | None) -> str | None:
+    while place is not None and _is_setting(session.get(place)):
+        place = session.entry(place).parent_id
+    return place
 
 
 _SETTINGS = frozenset(

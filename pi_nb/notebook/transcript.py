@@ -168,11 +168,12 @@ class Transcript:
             seconds = self._now.seconds if self._now.settled else self._clock() - self._began
             return replace(self._now, parts=(*self._parts, *coming), seconds=seconds)
 
-    def settle(self) -> None:
-        """Say that the run is over, however it ended; the clock stops."""
+    def settle(self, *, stored: bool = False) -> None:
+        """Say that the run is over, however it ended; the clock stops. A stored one took no time."""
         with self._lock:
             if not self._now.settled:
-                self._now = replace(self._now, seconds=self._clock() - self._began, settled=True)
+                seconds = 0.0 if stored else self._clock() - self._began
+                self._now = replace(self._now, seconds=seconds, settled=True)
                 self.version += 1
 
     # ------------------------------------------------------------ one method per event
