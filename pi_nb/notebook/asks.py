@@ -115,7 +115,7 @@ def ask_from(runtime: Runtime, given: argparse.Namespace, text: str) -> Ask:
 
 
 def _tools(runtime: Runtime, given: argparse.Namespace) -> tuple[str, ...] | None:
-    from pi_nb.notebook.tools import known_or_added, names_of
+    from pi_nb.notebook.toolbox import known_or_added, names_of
 
     if given.no_tools:
         return ()

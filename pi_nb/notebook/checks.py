@@ -34,10 +34,10 @@ def check_tool(known: Iterable[str], name: str) -> None:
     """
     names = list(known)
     if name not in names:
-        added = f"Tools here: {', '.join(names)}." if names else "No tool was added yet."
+        added = f"Tools here: {', '.join(names)}." if names else "No tool is active."
         raise UserError(
             f"There is no tool {name!r}.",
-            hint=near(name, names) or f"{added} %pi_tools add NAME adds a function made with @pi_nb.tool.",
+            hint=near(name, names) or f"{added} A function of yours becomes one with @pi_nb.tool.",
         )
 
 

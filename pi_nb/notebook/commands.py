@@ -58,6 +58,16 @@ _SPEAKING = {
 }
 _WHILE = "For runs begun with %%pi --bg, from any cell; only $`expr` is evaluated in the text."
 
+_TOOLS_HELP = """Choose the tools a model may call on this branch, or see what there is.
+
+Tools are read, write, edit, bash, grep, find and ls; python, which runs code in this kernel; and functions of yours,
+made tools with @pi_nb.tool. To begin with none is active. Of those that are, reading inside the working directory and
+your own functions run at once; everything else is asked about, with all its arguments.
+
+TOOL may hold * and ?; with PATH a rule is for that file or folder only: --allow write:build. Of the rules that fit a
+call the last one decides. Rules and answers with "always" count for this session; --save keeps them for this notebook
+in your own configuration folder (approvals.json), never in the notebook."""
+
 LOG_LINES = 200  # entries that %pi_log shows
 
 SESSION_ACTIONS = {
@@ -123,9 +133,18 @@ _ALL = (
     ),
     Command(
         "%pi_tools",
-        "Say which tools the model may call here, or set them: 'add NAME' for a function made with @pi_nb.tool,\n"
-        "'remove NAME', 'none', or the names separated by commas. What you name here may run without asking.",
-        arguments=(Argument("words", "add NAME, remove NAME, none, or A,B", "*", "tools"),),
+        _TOOLS_HELP,
+        (
+            Option(("--add",), "let it call these as well", "A,B", "tools"),
+            Option(("--remove",), "let it call these no more", "A,B", "active"),
+            Option(("--none",), "let it call none"),
+            Option(("--allow",), "run these without asking", "TOOL[:PATH]", "tools"),
+            Option(("--ask",), "ask before each call of these", "TOOL[:PATH]", "tools"),
+            Option(("--deny",), "never run these", "TOOL[:PATH]", "tools"),
+            Option(("--save",), "keep what was decided, for later sessions of this notebook"),
+            Option(("--reset",), "go back to the default rules, and forget what was saved"),
+        ),
+        (Argument("words", "the tools it may call, separated by commas", "*", "tools"),),
     ),
     Command(
         "%pi_session",

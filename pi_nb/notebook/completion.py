@@ -76,7 +76,9 @@ def candidates(at: Position, sources: Sources) -> list[Candidate]:
         known = [Candidate(name) for name in at.command.arguments[0].choices]
     else:
         known = sources.get(at.kind, list)()
-    return [candidate for candidate in known if candidate.text.startswith(at.fragment)]
+    before = at.fragment[: at.fragment.rfind(",") + 1] if at.kind in ("tools", "active") else ""
+    offered = (Candidate(before + candidate.text, candidate.note) for candidate in known)
+    return [candidate for candidate in offered if candidate.text.startswith(at.fragment)]
 
 
 def _note(text: str) -> str:

@@ -18,7 +18,7 @@ from pi_nb.harness.tools import FunctionTool, ToolContext, ToolResult, tool
 from pi_nb.messages import ImageContent
 from pi_nb.notebook.capture import Capture
 from pi_nb.notebook.execution import execute
-from pi_nb.notebook.main_thread import Interrupted, Job, Stopped, on_main_thread
+from pi_nb.notebook.main_thread import Errand, ErrandInterrupted, ErrandStopped, on_main_thread
 from pi_nb.tools.bash import plain
 from pi_nb.tools.images import MAX_IMAGE_BYTES, image_kind
 from pi_nb.tools.paths import printable
@@ -73,33 +73,33 @@ class _Call:
         self._told = 0
         self._began = self._due = time.monotonic()
         self._overdue = False
-        self._job: Job[bool] = on_main_thread(runtime, partial(self._work, code))
+        self._errand: Errand[bool] = on_main_thread(runtime, partial(self._work, code))
 
     def _work(self, code: str) -> bool:
         self._capture = Capture(self._runtime.ip)  # made on the thread that runs the code
         return execute(self._runtime.ip, code, self._capture)
 
     async def run(self) -> ToolResult:
-        remove = self._ctx.signal.on_abort(self._job.stop)
+        remove = self._ctx.signal.on_abort(self._errand.stop)
         try:
             await self._wait()
-            return self._result(failed=not self._job.outcome.result())
-        except Interrupted:
+            return self._result(failed=not self._errand.outcome.result())
+        except ErrandInterrupted:
             await self._runtime.harness.abort()  # the stop button is for the whole run
             return self._result("Interrupted by the user.", failed=True)
-        except Stopped:
+        except ErrandStopped:
             return self._result(self._why_stopped(), failed=True)
         finally:
             remove()
-            self._job.stop()
+            self._errand.stop()
 
     async def _wait(self) -> None:
-        """Wait for the job; tell what it prints; interrupt it when its time is over.
+        """Wait for the errand; tell what it prints; interrupt it when its time is over.
 
         Raises:
             ToolError: It goes on although it was interrupted.
         """
-        ended = _event_of(self._job)
+        ended = self._errand.ended()
         self._due = self._began + self._limit
         give_up = math.inf
         while not ended.is_set():
@@ -112,7 +112,7 @@ class _Call:
             if now > give_up:
                 raise ToolError("It was interrupted and goes on all the same; the notebook is busy until it ends.")
             self._overdue, self._due, give_up = True, now + INSIST, min(give_up, now + GIVE_UP)
-            self._job.stop()
+            self._errand.stop()
 
     def _tell(self) -> None:
         """Tell what is new, and begin to count the time when the code has begun."""
@@ -149,18 +149,6 @@ class _Call:
             text = "(no output)"
         blocks = noted(text, notes) if text or notes else ()
         return ToolResult((*blocks, *images), details, is_error=failed)
-
-
-def _event_of(job: Job[bool]) -> asyncio.Event:
-    """Return an event of this loop that is set when the job is done."""
-    ended, loop = asyncio.Event(), asyncio.get_running_loop()
-
-    def tell(_: object) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
-            loop.call_soon_threadsafe(ended.set)
-
-    job.outcome.add_done_callback(tell)
-    return ended
 
 
 def _shortened(capture: Capture) -> Shortened:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pi_nb.harness import events
 from pi_nb.harness.agent import AgentHarness
 from pi_nb.messages import text_of
+from pi_nb.notebook.toolbox import configured_tools
 
 if TYPE_CHECKING:
     from pi_nb.notebook.runtime import Runtime
@@ -34,11 +35,12 @@ class Live:
             model=settings.model or None,
             registry=runtime.registry,
             tools=tuple(runtime.tools.values()),
-            active_tools=(),
+            active_tools=configured_tools(runtime),
             system_prompt=settings.system_prompt,
             thinking_level=settings.thinking,
             max_turns=settings.max_turns,
         )
+        self.harness.on("tool_call", runtime.approvals.policy(session))
         self._owner = runtime.owner
         self._view: TreeView | None = None
         self._due = 0.0

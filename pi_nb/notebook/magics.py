@@ -187,9 +187,13 @@ class PiMagics(Magics):
     @command
     def pi_tools(self, given: Given) -> None:
         """Set or say the tools."""
-        from pi_nb.notebook.tools import change
+        from pi_nb.notebook import tools
+        from pi_nb.notebook.display import show
 
-        say(change(self.runtime, given.words))
+        said = tools.change(self.runtime, given)
+        if said:
+            return say("\n".join(said))
+        return show(tools.overview_html(self.runtime), tools.overview_text(self.runtime))
 
     @line_magic
     @command

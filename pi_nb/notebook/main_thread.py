@@ -1,11 +1,13 @@
 """Running something on the main thread, from any other, whatever that thread is doing.
 
-The main thread comes by a job in two places: where it waits for the run of a cell (the pump), and between two cells
-(the kernel's loop). A job is put into both; the first to get there does it. While a cell computes, it waits.
+The main thread comes by an errand in two places: where it waits for the run of a cell (the pump), and between two cells
+(the kernel's loop). An errand is put into both; the first to get there does it. While a cell computes, it waits.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import signal
 import threading
 from collections.abc import Callable
@@ -17,24 +19,24 @@ from pi_nb.errors import ToolError
 if TYPE_CHECKING:
     from pi_nb.notebook.runtime import Runtime
 
-__all__ = ["Interrupted", "Job", "Stopped", "on_main_thread"]
+__all__ = ["ErrandInterrupted", "Errand", "ErrandStopped", "on_main_thread"]
 
 T = TypeVar("T")
 
 
-class Stopped(Exception):
-    """The job was stopped by :meth:`Job.stop`."""
+class ErrandStopped(Exception):
+    """The errand was stopped by :meth:`Errand.stop`."""
 
 
-class Interrupted(Exception):
-    """The user interrupted the kernel while the job ran."""
+class ErrandInterrupted(Exception):
+    """The user interrupted the kernel while the errand ran."""
 
 
-class Job(Generic[T]):
+class Errand(Generic[T]):
     """A function that is to run once, on the main thread.
 
     Attributes:
-        outcome: What came of it: the function's value or exception, :class:`Stopped` or :class:`Interrupted`.
+        outcome: What came of it: the function's value or exception, :class:`ErrandStopped`, :class:`ErrandInterrupted`.
     """
 
     def __init__(self, function: Callable[[], T]) -> None:
@@ -47,20 +49,26 @@ class Job(Generic[T]):
         self._late = False
 
     def __repr__(self) -> str:
-        return f"<Job {self._state}>"
+        return f"<Errand {self._state}>"
 
-    @property
-    def begun(self) -> bool:
-        """True once the main thread has come by it."""
-        return self._state != "waiting"
+    def ended(self) -> asyncio.Event:
+        """Return an event of the running loop that is set when there is an outcome."""
+        event, loop = asyncio.Event(), asyncio.get_running_loop()
+
+        def tell(_: object) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+                loop.call_soon_threadsafe(event.set)
+
+        self.outcome.add_done_callback(tell)
+        return event
 
     def stop(self) -> None:
-        """Keep the job from beginning, or interrupt it as the stop button would. Any thread; may be repeated."""
+        """Keep the errand from beginning, or interrupt it as the stop button would. Any thread; may be repeated."""
         with self._lock:
             self._stopped = True
             if self._state == "waiting":
                 self._state = "done"
-                self.outcome.set_exception(Stopped())
+                self.outcome.set_exception(ErrandStopped())
             elif self._state == "running":
                 _interrupt_main_thread()
 
@@ -117,9 +125,9 @@ class Job(Generic[T]):
 
     def _deliver(self, value: Any, error: BaseException | None, interrupted: bool) -> None:
         if interrupted:
-            error = Interrupted()
+            error = ErrandInterrupted()
         elif isinstance(error, KeyboardInterrupt):
-            error = Stopped()
+            error = ErrandStopped()
         elif error is not None and not isinstance(error, Exception):
             error = ToolError(f"{type(error).__name__}: {error}")  # must not end whoever waits for it
         if error is None:
@@ -128,21 +136,21 @@ class Job(Generic[T]):
             self.outcome.set_exception(error)
 
 
-def on_main_thread(runtime: Runtime, function: Callable[[], T]) -> Job[T]:
+def on_main_thread(runtime: Runtime, function: Callable[[], T]) -> Errand[T]:
     """Have a function run on the main thread as soon as that is free; returns at once.
 
     Raises:
         ToolError: The main thread would never come by: it waits at a terminal's prompt.
     """
-    job = Job(function)
+    errand = Errand(function)
     pump, loop = runtime.pump, getattr(getattr(runtime.ip, "kernel", None), "io_loop", None)
     if pump is None and loop is None:
         raise ToolError("Nothing can run in this terminal while it waits at its prompt. Ask without --bg.")
     if pump is not None:
-        pump.call(job.in_cell)
+        pump.call(errand.in_cell)
     if loop is not None:
-        loop.add_callback(job.between_cells)
-    return job
+        loop.add_callback(errand.between_cells)
+    return errand
 
 
 def _interrupt_main_thread() -> None:

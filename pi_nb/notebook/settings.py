@@ -24,6 +24,9 @@ class PiNb(Configurable):
     system_prompt = Unicode(help="System prompt of every run; PI_NB_SYSTEM_PROMPT gives the default.").tag(config=True)
     max_turns = Int(50, min=1, help="Answers after which a run ends.").tag(config=True)
     replay = Bool(False, help="Show stored answers instead of asking again, as %%pi --replay does.").tag(config=True)
+    tools = Unicode(
+        help="Tools, separated by commas, that are active on branches that choose none, such as 'read,grep'."
+    ).tag(config=True)
     session_root = Unicode(help="Folder of the session files; empty: pi's own.").tag(config=True)
 
     @default("system_prompt")

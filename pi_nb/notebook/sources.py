@@ -24,6 +24,7 @@ def sources(runtime: Runtime) -> Sources:
         "ref": lambda: references(runtime),
         "label": lambda: labels(runtime),
         "tools": lambda: tools(runtime),
+        "active": lambda: (Candidate(name) for name in runtime.harness.active_tool_names),
         "session": lambda: sessions(runtime),
     }
 
@@ -66,13 +67,12 @@ def references(runtime: Runtime) -> Iterator[Candidate]:
 
 
 def tools(runtime: Runtime) -> Iterator[Candidate]:
-    """Yield the words of ``%pi_tools`` and the tools there are."""
+    """Yield the tools there are, and the functions of the user's that could be added."""
     from pi_nb.harness.tools import Tool
 
-    yield from (Candidate(tool.name, "tool") for tool in runtime.tools.values())
-    space = list(runtime.ip.user_ns.items())
-    yield from (Candidate(name, "tool, not added yet") for name, value in space if isinstance(value, Tool))
-    yield from (Candidate("add"), Candidate("remove"), Candidate("none"))
+    yield from (Candidate(tool.name, tool.description) for tool in runtime.tools.values())
+    space = [(name, value) for name, value in list(runtime.ip.user_ns.items()) if not name.startswith("_")]
+    yield from (Candidate(name, "yours") for name, value in space if isinstance(value, Tool) and name not in runtime.tools)
 
 
 def sessions(runtime: Runtime) -> Iterator[Candidate]:

@@ -32,7 +32,7 @@ def facts(runtime: Runtime) -> list[tuple[str, str]]:
         ("leaf", leaf_line(session)),
         ("model", model if context.model else f"{model}. {why_model(runtime)}"),
         ("thinking", harness.thinking_level),
-        ("tools", tools + (f" (here: {', '.join(runtime.tools)})" if runtime.tools else "")),
+        ("tools", tools),
         (
             "context",
             f"{len(context.items)} messages, about {estimate_context(context, session.path()).tokens:,} tokens",

@@ -1,118 +1,154 @@
-"""``%pi_tools``: which functions of this notebook a model may call."""
+"""``%pi_tools``: which tools a model may call on this branch, and which of their calls are asked about."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
 
 from pi_nb.errors import UserError
-from pi_nb.harness.tools import Tool, ToolContext
+from pi_nb.notebook.caption import clean
 from pi_nb.notebook.checks import check_tool
+from pi_nb.notebook.toolbox import NotebookTool, known_or_added, names_of
+from pi_nb.tools.rules import Rule
 
 if TYPE_CHECKING:
+    import argparse
+
     from pi_nb.notebook.runtime import Runtime
 
-__all__ = ["NotebookTool", "add_tool", "change", "known_or_added", "names_of"]
+__all__ = ["change", "overview_html", "overview_text"]
+
+FIRST_STEPS = """No tool is active: the model answers, and touches nothing. You choose what it may call:
+  %pi_tools read,grep,find,ls   look at files in this folder, without asking
+  %pi_tools --add python        run code in this kernel; each call is asked about
+  %pi_tools --add my_function   a function of yours, made a tool with @pi_nb.tool"""
 
 
-class NotebookTool:
-    """A tool by the name of its variable: running its cell again changes what the model calls."""
-
-    def __init__(self, namespace: Mapping[str, Any], variable: str) -> None:
-        self._namespace = namespace
-        self._variable = variable
-        self._last: Tool = namespace[variable]
-
-    def __repr__(self) -> str:
-        return f"<NotebookTool {self._variable}>"
-
-    def __getattr__(self, attribute: str) -> Any:  # sequential, timeout, keep: a tool may have them
-        if attribute.startswith("_"):
-            raise AttributeError(attribute)
-        return getattr(self._tool, attribute)
-
-    @property
-    def _tool(self) -> Tool:
-        found = self._namespace.get(self._variable)
-        if isinstance(found, Tool) and found.name == self._last.name:
-            self._last = found
-        return self._last
-
-    @property
-    def name(self) -> str:
-        """What the model calls it."""
-        return self._last.name
-
-    @property
-    def description(self) -> str:
-        """What it does, for the model."""
-        return self._tool.description
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """JSON schema of the arguments."""
-        return self._tool.parameters
-
-    def run(self, args: dict[str, Any], ctx: ToolContext) -> Awaitable[Any]:
-        """Run it as it is defined now."""
-        return self._tool.run(args, ctx)
-
-
-def names_of(words: list[str]) -> tuple[str, ...]:
-    """Return the names in ``a,b`` or ``a b``."""
-    return tuple(dict.fromkeys(name for word in words for name in word.split(",") if name))
-
-
-def change(runtime: Runtime, words: list[str]) -> str:
-    """Do what ``%pi_tools`` was asked for; return what to say about it.
+def change(runtime: Runtime, given: argparse.Namespace) -> list[str]:
+    """Do what ``%pi_tools`` was asked for; return what to say about it, a line for each change.
 
     Raises:
-        UserError: There is no such tool, or a run is going on.
+        UserError: There is no such tool or rule, or a rule cannot be saved.
     """
-    if words:
-        runtime.check_idle()
-        wanted = _wanted(runtime, words)
+    said = [*_choose(runtime, given), *_decide(runtime, given)]
+    if given.reset:
+        forgotten = runtime.approvals.reset()
+        said.append("The default rules count again." + (" What was saved is forgotten." if forgotten else ""))
+    if given.save:
+        said.append(f"Saved for this notebook, in {runtime.approvals.save()}. %pi_tools --reset forgets it.")
+    return said
+
+
+# ---------------------------------------------------------------- what is active
+
+
+def _choose(runtime: Runtime, given: argparse.Namespace) -> Iterator[str]:
+    """Change which tools are active; yield what to say."""
+    wanted = _wanted(runtime, given)
+    if wanted is not None:
         runtime.wait(runtime.harness.set_tools(tuple(runtime.tools.values()), wanted))
-    active = runtime.harness.active_tool_names
-    idle = [name for name in runtime.tools if name not in active]
-    return f"Active: {', '.join(active) or 'none'}." + (f" Not active: {', '.join(idle)}." if idle else "")
+        yield f"Active on this branch: {', '.join(wanted) or 'none'}."
 
 
-def _wanted(runtime: Runtime, words: list[str]) -> tuple[str, ...]:
-    """Return the tools that are to be active."""
+def _wanted(runtime: Runtime, given: argparse.Namespace) -> tuple[str, ...] | None:
+    """Return the tools that are to be active, or None if nothing was said of that."""
+    if given.none and (given.words or given.add):
+        raise UserError("--none and names of tools contradict each other.", hint="Name those you want, without --none.")
+    if not (given.words or given.none or given.add or given.remove):
+        return None
     active = runtime.harness.active_tool_names
-    if words[0] == "none":
-        return ()
-    if words[0] == "add":
-        return tuple(dict.fromkeys((*active, *(add_tool(runtime, name) for name in names_of(words[1:])))))
-    if words[0] != "remove":
-        return known_or_added(runtime, names_of(words))
-    for name in names_of(words[1:]):
+    if given.none:
+        active = ()
+    elif given.words:
+        active = known_or_added(runtime, names_of(given.words))
+    gone = names_of([given.remove or ""])
+    for name in gone:
         check_tool(active, name)
-    return tuple(name for name in active if name not in names_of(words[1:]))
+    added = known_or_added(runtime, names_of([given.add or ""]))
+    return tuple(name for name in dict.fromkeys((*active, *added)) if name not in gone)
 
 
-def known_or_added(runtime: Runtime, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names as the model calls them; tools of the user's namespace that are new are added.
-
-    Raises:
-        UserError: There is no such tool.
-    """
-    return tuple(name if name in runtime.tools else add_tool(runtime, name) for name in names)
+# ---------------------------------------------------------------- what is asked about
 
 
-def add_tool(runtime: Runtime, name: str) -> str:
-    """Make a tool of the user's namespace known to the harness; return the name the model calls it by.
+def _decide(runtime: Runtime, given: argparse.Namespace) -> Iterator[str]:
+    """Add rules; yield what to say."""
+    options = vars(given)
+    for verdict in ("ask", "allow", "deny"):
+        words = options[verdict]
+        if words:
+            _check_names(runtime, words)
+            runtime.approvals.change(verdict, words)
+            yield f"{_SAID[verdict]} {', '.join(names_of([words]))}."
 
-    Raises:
-        UserError: There is no such variable, or it is no tool.
-    """
-    namespace = runtime.ip.user_ns
-    if name not in namespace:
-        variables = [key for key, value in namespace.items() if not key.startswith("_") and isinstance(value, Tool)]
-        check_tool(variables, name)
-    if not isinstance(namespace[name], Tool):
-        raise UserError(f"{name} is not a tool.", hint="Put @pi_nb.tool above its definition and run that cell again.")
-    tool = NotebookTool(namespace, name)
-    runtime.tools[tool.name] = tool
-    return tool.name
+
+_SAID = {"allow": "Runs without asking:", "ask": "Asked about:", "deny": "Never runs:"}
+
+
+def _check_names(runtime: Runtime, words: str) -> None:
+    for word in names_of([words]):
+        name = word.partition(":")[0]
+        if not any(sign in name for sign in "*?["):
+            check_tool(runtime.tools, name)
+
+
+# ---------------------------------------------------------------- what there is
+
+
+class Row(NamedTuple):
+    """A tool in the overview."""
+
+    name: str
+    active: bool
+    calls: str
+    does: str
+
+
+def _rows(runtime: Runtime) -> list[Row]:
+    active = runtime.harness.active_tool_names
+    decided = runtime.approvals.decided()
+    rows = []
+    for name, tool in runtime.tools.items():
+        does = clean(tool.description).strip().partition("\n")[0]
+        own = isinstance(tool, NotebookTool)
+        rows.append(Row(name, name in active, _calls(name, own, decided), does))
+    return sorted(rows, key=lambda row: not row.active)
+
+
+def _calls(name: str, own: bool, decided: list[Rule]) -> str:
+    """Return in words what happens to the calls of a tool."""
+    from fnmatch import fnmatchcase
+
+    from pi_nb.tools.policy import READING
+
+    rules = [rule for rule in decided if fnmatchcase(name, rule.tool)]
+    whole = next((rule.verdict for rule in reversed(rules) if rule.path is None), None)
+    word = _VERDICTS[whole or ("allow" if own else "read" if name in READING else "ask")]
+    places = [f"{_VERDICTS[rule.verdict]} in {rule.path}" for rule in rules if rule.path is not None]
+    return "; ".join([word, *dict.fromkeys(places)])
+
+
+_VERDICTS = {"allow": "runs", "ask": "asks", "deny": "never", "read": "runs in this folder, else asks"}
+
+
+def overview_text(runtime: Runtime) -> str:
+    """Return all tools with what may happen to their calls, as lines."""
+    rows = _rows(runtime)
+    names, calls = max(len(row.name) for row in rows), max(len(row.calls) for row in rows)
+    lines = [f"{'●' if r.active else ' '} {r.name:{names}}  {r.calls:{calls}}  {r.does}" for r in rows]
+    first = [] if any(row.active for row in rows) else [FIRST_STEPS, ""]
+    return "\n".join([*first, *lines])
+
+
+def overview_html(runtime: Runtime) -> str:
+    """Return all tools with what may happen to their calls, as a table."""
+    rows = _rows(runtime)
+    left = 'style="text-align:left;vertical-align:top"'
+    body = "".join(
+        f"<tr><td {left}>{'● active' if row.active else ''}</td><th {left}>{escape(row.name)}</th>"
+        f"<td {left}>{escape(row.calls)}</td><td {left}>{escape(row.does)}</td></tr>"
+        for row in rows
+    )
+    first = "" if any(row.active for row in rows) else f"<pre>{escape(FIRST_STEPS)}</pre>"
+    return f"{first}<table><tr>{''.join(f'<th {left}>{h}</th>' for h in ('', 'tool', 'calls', ''))}</tr>{body}</table>"

@@ -280,7 +280,7 @@ def test_a_tool_of_the_notebook(kernel: Any) -> None:
     kernel.run(
         "from pi_nb.messages import ToolCall\n@pi_nb.tool\ndef twice(n: int) -> int:\n    'Double.'\n    return 2 * n"
     )
-    kernel.run("%pi_tools add twice")
+    kernel.run("%pi_tools --add twice")
     call = "Reply([ToolCall(id='c', name='twice', arguments={'n': 21})])"
     kernel.run(f"provider = script({call}, Reply('done'))")
     result = kernel.run("%pi use it")
@@ -290,11 +290,11 @@ def test_a_tool_of_the_notebook(kernel: Any) -> None:
     kernel.run("@pi_nb.tool\ndef twice(n: int) -> int:\n    'Double.'\n    return n + n + 1")
     kernel.run(f"provider = script({call}, Reply('done'))")
     assert "43" in kernel.run("%pi use it again").answer["text/html"]
-    assert kernel.run("%pi_tools none").stream.startswith("Active: none. Not active: ")
-    assert kernel.run("%pi_tools twice").stream.startswith("Active: twice.")
-    assert kernel.run("%pi_tools remove twice").stream.startswith("Active: none.")
+    assert kernel.run("%pi_tools --none").stream.startswith("Active on this branch: none.")
+    assert kernel.run("%pi_tools twice").stream.startswith("Active on this branch: twice.")
+    assert kernel.run("%pi_tools --remove twice").stream.startswith("Active on this branch: none.")
     kernel.run("def plain(): pass")
-    assert "@pi_nb.tool" in kernel.run("%pi_tools add plain").error
+    assert "@pi_nb.tool" in kernel.run("%pi_tools --add plain").error
 
 
 def test_status_says_where_and_why(kernel: Any) -> None:

@@ -1,0 +1,162 @@
+"""Asking somebody whether a tool call may run: with buttons in the cell, else with a line to type.
+
+The two cannot be offered at once. A click does free the main thread from ``input()``, but JupyterLab then leaves the
+line's box in the cell, with the keyboard in it, even after the cell has ended (seen with 4.6). So buttons come first:
+a page that shows them says so at once, on the way that a click would take. If none says so in time, because the page
+knows no widgets or the kernel cannot hear it while a cell runs (ipykernel 6), the buttons go and the line comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pi_nb.harness.threads import in_thread
+from pi_nb.notebook.main_thread import ErrandInterrupted, ErrandStopped, on_main_thread
+from pi_nb.notebook.place import has_kernel, has_stdin
+from pi_nb.notebook.questions import Shown, as_html, as_text, show_question
+from pi_nb.notebook.receipts import Receipts
+from pi_nb.tools.policy import Answer, Question
+
+if TYPE_CHECKING:
+    from pi_nb.notebook.runtime import Runtime
+    from pi_nb.views.ask_view import AskView
+
+__all__ = ["Asking", "read_answer"]
+
+FIRST = 5.0  # seconds that a page has for its first sign of life; loading widgets may take some
+KNOWN = 15.0  # once one has answered
+AGAIN = 1.0  # after none did
+ALONE = 60.0  # where there is no line to fall back on
+
+
+class Asking:
+    """Asks the user of one notebook, one question at a time."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._patience = FIRST
+        self._receipts = Receipts(runtime.ip)
+
+    async def ask(self, question: Question) -> Answer | None:
+        """Return what the user says to a question, or None if nobody can be asked."""
+        ip = self._runtime.ip
+        if not has_stdin(ip):
+            return None
+        shown = await in_thread(show_question, question=question, cwd=self._runtime.session.cwd)
+        if not has_kernel(ip):
+            return await self._ask_in_terminal(shown)
+        return await self._ask_in_cell(shown)
+
+    async def _ask_in_terminal(self, shown: Shown) -> Answer | None:
+        if self._runtime.pump is None:
+            return None
+        return await self._line(shown, f"\n{as_text(shown)}\n")
+
+    async def _ask_in_cell(self, shown: Shown) -> Answer | None:
+        receipts = self._receipts
+        receipts.open()
+        answer: Answer | None = None
+        try:
+            if not self._hopeless:
+                answer = await self._buttons(shown)
+            elif self._runtime.pump is not None:
+                receipts.show(*_static(shown))
+                answer = await self._line(shown)
+        finally:
+            receipts.add(shown, answer)
+        return answer
+
+    @property
+    def _hopeless(self) -> bool:
+        """True if this kernel hears no page while a cell waits."""
+        return self._runtime.pump is not None and not getattr(
+            self._runtime.ip.kernel, "_supports_kernel_subshells", False
+        )
+
+    # ------------------------------------------------------------ buttons
+
+    async def _buttons(self, shown: Shown) -> Answer | None:
+        from pi_nb.views.ask_view import AskView
+
+        loop = asyncio.get_running_loop()
+        ready, answered = loop.create_future(), loop.create_future()
+
+        def from_page(future: asyncio.Future[Any], value: Any) -> None:
+            if not future.done():
+                future.set_result(value)
+
+        def tell(future: asyncio.Future[Any], value: Any) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(from_page, future, value)
+
+        view = AskView(
+            shown.to_wire(),
+            ready=lambda: tell(ready, True),
+            answer=lambda allowed, always, reason: tell(answered, Answer(allowed, allowed and always, reason)),
+        )
+        try:
+            self._receipts.show(*_static(shown), view=view)
+            return await self._wait(shown, view, ready, answered)
+        finally:
+            view.close()
+
+    async def _wait(
+        self, shown: Shown, view: AskView, ready: asyncio.Future[Any], answered: asyncio.Future[Any]
+    ) -> Answer | None:
+        line = self._runtime.pump is not None
+        await asyncio.wait([ready, answered], timeout=self._patience if line else max(self._patience, ALONE))
+        if ready.done() or answered.done():
+            self._patience = KNOWN
+            view.tell(heard=True)
+            answer: Answer = await answered
+            return answer
+        self._patience = AGAIN
+        if not line:
+            return None
+        view.tell(mode="line")
+        typed = await self._line(shown)
+        if ready.done():  # it came late, but it came
+            self._patience = KNOWN
+        return typed
+
+    # ------------------------------------------------------------ a line
+
+    async def _line(self, shown: Shown, above: str = "") -> Answer | None:
+        """Return what the user types, or None if nobody can; an interrupt is one of the whole run."""
+        errand = on_main_thread(self._runtime, partial(read_answer, shown, above, input))
+        try:
+            await errand.ended().wait()
+            return errand.outcome.result()
+        except (ErrandInterrupted, NotImplementedError, ErrandStopped):  # a kernel without input() raises the second
+            return None
+        finally:
+            errand.stop()
+
+
+def _static(shown: Shown) -> tuple[str, str]:
+    return as_html(shown, below="Answer in the line below: y (once), a (always in this session) or n."), as_text(shown)
+
+
+def read_answer(shown: Shown, above: str, read: Callable[[str], str]) -> Answer:
+    """Ask until the answer can be understood: yes, always, or no and perhaps why."""
+    if above:
+        sys.stdout.write(above)
+    prompt = f"Run {shown.tool}? [y]es once, [a]lways ({shown.always}), [n]o, or n and why: "
+    while True:
+        try:
+            word, _, rest = read(prompt).strip().partition(" ")
+        except EOFError:
+            return Answer(False)
+        word = word.lower().rstrip(",:;.")
+        if word in ("y", "yes") and not rest:
+            return Answer(True)
+        if word in ("a", "always") and not rest:
+            return Answer(True, always=True)
+        if word in ("n", "no"):
+            return Answer(False, reason=rest.strip())
+        prompt = "Please answer y, a, n, or n and why: "

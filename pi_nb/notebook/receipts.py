@@ -1,0 +1,80 @@
+"""What is left in a cell of its questions: a line for each, in one output that also shows the question that is open."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from IPython.display import DisplayHandle
+
+from pi_nb.notebook.answer_html import STYLE
+from pi_nb.notebook.questions import Shown
+from pi_nb.tools.policy import Answer
+
+if TYPE_CHECKING:
+    from pi_nb.views.ask_view import AskView
+
+__all__ = ["Receipts"]
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+class Receipts:
+    """The output of one cell after another."""
+
+    def __init__(self, ip: Any) -> None:
+        self._ip = ip
+        self._cell: object = None
+        self._lines: list[tuple[str, str]] = []
+        self._handle: DisplayHandle | None = None
+
+    def open(self) -> None:
+        """Begin a question; if it belongs to another cell than the one before, its output is a new one."""
+        cell = self._request()
+        if cell != self._cell:
+            self._cell, self._lines, self._handle = cell, [], None
+
+    def _request(self) -> Any:
+        message = self._ip.get_parent() if hasattr(self._ip, "get_parent") else None
+        return message.get("header", {}).get("msg_id") if isinstance(message, dict) else None
+
+    def show(self, html: str, text: str, *, view: AskView | None = None) -> None:
+        """Show the open question: live if a view is given and the page knows widgets."""
+        data: dict[str, Any] = {"text/html": _page(self._html() + html), "text/plain": f"{self._text()}{text}"}
+        if view is not None:
+            data[VIEW] = {"version_major": 2, "version_minor": 0, "model_id": view.model_id}
+        self._publish(data)
+
+    def add(self, shown: Shown, answer: Answer | None) -> None:
+        """Put a line in the place of the question."""
+        if self._handle is not None:
+            self._lines.append(_line(shown, answer))
+            self._publish({"text/html": _page(self._html()), "text/plain": self._text().removesuffix("\n")})
+
+    def _html(self) -> str:
+        return "".join(f'<div class="pi-why">{escape(mark)} {escape(text)}</div>' for mark, text in self._lines)
+
+    def _text(self) -> str:
+        return "".join(f"[{mark} {text}]\n" for mark, text in self._lines)
+
+    def _publish(self, data: dict[str, Any]) -> None:
+        if self._handle is None:
+            self._handle = DisplayHandle()
+            self._handle.display(data, raw=True)
+        else:
+            self._handle.update(data, raw=True)
+
+
+def _page(body: str) -> str:
+    return f'<div class="pi-nb">{STYLE}{body}</div>'
+
+
+def _line(shown: Shown, answer: Answer | None) -> tuple[str, str]:
+    first = next((line for block in shown.blocks for line in block.text.splitlines() if line.strip()), "")
+    label = shown.blocks[0].label if shown.blocks and shown.blocks[0].kind == "diff" else first
+    what = f"{shown.tool} {label if len(label) <= 80 else label[:79] + '…'}".strip()
+    if answer is None:
+        return "—", f"not answered: {what}"
+    if not answer.allowed:
+        return "✗", f"you denied {what}{f' ({answer.reason})' if answer.reason else ''}"
+    return "✓", f"you allowed {what}" + (f", and always {shown.always}" if answer.always else "")

@@ -1,0 +1,100 @@
+"""A question about a tool call, with buttons: may it run?
+
+::
+
+    page -> kernel   ready{call} (again and again until it was heard) · answer{call, allowed, always, reason}
+
+Whether a page shows it, and whether its clicks get through while a cell runs, cannot be known beforehand: the page may
+know no widgets, the kernel may have no subshells. A page that says ``ready`` in time has shown both.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+__all__ = ["AskView"]
+
+
+@cache
+def _static(name: str) -> str:
+    """Return a built file as text: a path would keep every closed widget alive (anywidget issue 929)."""
+    return (Path(__file__).parent / "static" / name).read_text("utf-8")
+
+
+class AskView(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]
+    """A question in a page.
+
+    Args:
+        question: ``call``, ``tool``, ``why``, ``always`` and ``blocks``, each ``label``, ``kind`` and ``text``.
+        ready: Called once, on whatever thread, when a page shows the question and its messages get through.
+        answer: Called with a valid answer, on whatever thread: ``allowed``, ``always``, ``reason``.
+
+    Attributes:
+        mode: ``ask`` shows buttons; ``line`` says that the answer is to be typed below.
+        heard: True once the page's first message has come.
+    """
+
+    _esm = traitlets.Unicode(_static("ask.js")).tag(sync=True)
+    _css = traitlets.Unicode(_static("ask.css")).tag(sync=True)
+    question = traitlets.Dict().tag(sync=True)
+    mode = traitlets.Unicode("ask").tag(sync=True)
+    heard = traitlets.Bool(False).tag(sync=True)
+
+    def __init__(
+        self,
+        question: Mapping[str, Any],
+        *,
+        ready: Callable[[], None],
+        answer: Callable[[bool, bool, str], None],
+    ) -> None:
+        self._wire = threading.Lock()
+        self._open = True
+        super().__init__(question=dict(question))
+        _unroute(self)
+        call = question["call"]
+
+        def hear(_widget: Any, content: Any, _buffers: Any) -> None:
+            if not isinstance(content, Mapping) or content.get("call") != call:
+                return
+            if content.get("op") == "ready":
+                ready()
+            elif content.get("op") == "answer" and isinstance(content.get("allowed"), bool):
+                answer(content["allowed"], content.get("always") is True, str(content.get("reason") or ""))
+
+        self.on_msg(hear)
+
+    def __repr__(self) -> str:
+        return f"<AskView {self.question.get('tool')} {self.mode if self._open else 'closed'}>"
+
+    def tell(self, **traits: Any) -> None:
+        """Change what the page knows; any thread."""
+        with self._wire:
+            if self._open:
+                for name, value in traits.items():
+                    setattr(self, name, value)
+
+    def close(self) -> None:
+        """Close it here and in the page. A second call does nothing."""
+        with self._wire:
+            if not self._open:
+                return
+            self._open = False
+        layout = self.layout
+        super().close()
+        layout.close()
+
+
+def _unroute(widget: Any) -> None:
+    """Let a click be handled on the subshell the page names; see the tree view."""
+    comm = getattr(widget, "comm", None)
+    if comm is not None and hasattr(comm, "_reply_subshell_for"):
+        with contextlib.suppress(AttributeError, TypeError):
+            comm._reply_subshell_for = None
