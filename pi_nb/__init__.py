@@ -2,7 +2,7 @@
 
 The house, from the street inwards; data flows one way::
 
-     cell ──► notebook ──► harness ──► session ──► storage (memory · JSONL)
+     cell ──► notebook ──► harness ──► session ──► storage (memory · JSONL · SQL)
                 │  ▲          │  ▲
                 ▼  │ events   ▼  │ stream events
               views         providers · tools
@@ -13,6 +13,7 @@ The house, from the street inwards; data flows one way::
 * ``tools`` are what a model may call.
 * ``views`` turn a session into pictures: text, SVG, HTML, the live widget.
 * ``notebook`` is the only room that knows IPython.
+* ``testing`` is the contract of a storage, as tests to inherit.
 
 ``import pi_nb`` is cheap: names are looked up when first used, so that neither IPython nor an HTTP client is
 imported by it.
