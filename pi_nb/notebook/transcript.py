@@ -61,10 +61,11 @@ class Tool:
         call_id: The provider's id of the call.
         name: Which tool.
         args: Its arguments; the unfinished JSON text while they are still coming.
-        state: ``writing``, ``running``, ``done`` or ``failed``.
+        state: ``writing``, ``running``, ``held`` (somebody is asked), ``done``, ``failed`` or ``refused``.
         result: Text of the result so far.
         pictures: Images of the result.
         seconds: How long it ran.
+        diff: What it changed in a file.
     """
 
     call_id: str
@@ -74,6 +75,7 @@ class Tool:
     result: str = ""
     pictures: tuple[Picture, ...] = ()
     seconds: float | None = None
+    diff: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,8 @@ class Notice:
 
     text: str
 
+
+REFUSED = "Not run:"  # how the result of a call begins that was not allowed
 
 Part: TypeAlias = Text | Thinking | Tool | Said | Notice
 
@@ -221,8 +225,13 @@ class Transcript:
     def _(self, event: events.ToolExecutionEnd) -> None:
         index = self._tool(event.tool_call_id, event.tool_name, None)
         content = getattr(event.result, "content", event.result)
-        self._change(index, **_outcome(content, event.is_error))
+        self._change(index, **_outcome(content, event.is_error, getattr(event.result, "details", None)))
         self._change(index, seconds=self._clock() - self._tools[event.tool_call_id][1])
+
+    @_take.register
+    def _(self, event: events.ToolCallHeld) -> None:
+        index = self._tool(event.tool_call_id, event.tool_name, None)
+        self._change(index, state="held" if event.held else "running")
 
     @_take.register
     def _(self, event: events.RetryStart) -> None:
@@ -267,7 +276,7 @@ class Transcript:
 
     def _result(self, message: ToolResultMessage) -> None:
         index = self._tool(message.tool_call_id, message.tool_name or "tool", None)
-        self._change(index, **_outcome(message.content, message.is_error))
+        self._change(index, **_outcome(message.content, message.is_error, message.details))
 
     def _tool(self, call_id: str, name: str, args: Any) -> int:
         """Return where a tool call's card is, and make one if there is none."""
@@ -284,10 +293,12 @@ class Transcript:
             self._tools[tool.call_id] = (index, self._clock())
 
 
-def _outcome(content: Any, is_error: bool) -> dict[str, Any]:
+def _outcome(content: Any, is_error: bool, details: Any) -> dict[str, Any]:
     blocks = content if isinstance(content, list | tuple) else ()
     pictures = tuple(Picture(block.data, block.mime_type) for block in blocks if isinstance(block, ImageContent))
-    return {"state": "failed" if is_error else "done", "result": _text(content), "pictures": pictures}
+    text, diff = _text(content), details.get("diff") if isinstance(details, dict) else None
+    state = ("refused" if text.startswith(REFUSED) else "failed") if is_error else "done"
+    return {"state": state, "result": text, "pictures": pictures, "diff": diff if isinstance(diff, str) else ""}
 
 
 def _text(content: Any) -> str:
