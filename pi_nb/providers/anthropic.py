@@ -28,7 +28,7 @@ from pi_nb.providers.keys import Key
 from pi_nb.providers.loose import as_index, as_list, as_object, as_text
 from pi_nb.providers.other_block import OtherBlock
 from pi_nb.providers.sse import ServerSentEvent
-from pi_nb.providers.thinking import anthropic_thinking
+from pi_nb.providers.thinking import anthropic_thinking, takes_temperature
 from pi_nb.providers.transform import LlmMessage, acceptable, framed
 
 __all__ = ["AnthropicProvider"]
@@ -86,7 +86,7 @@ class AnthropicProvider(HttpProvider):
         if thinking.get("thinking", {}).get("type") == "enabled" and _is_within_unthought_turn(messages):
             thinking = {}
         body: dict[str, Any] = {"model": request.model.id, "max_tokens": limit, "stream": True, **thinking}
-        if request.temperature is not None and not thinking:
+        if request.temperature is not None and not thinking and takes_temperature(request.model):
             body["temperature"] = request.temperature
         if request.tools:
             body["tools"] = [_tool(tool) for tool in request.tools]

@@ -158,13 +158,14 @@ def _answer_items(block: ContentBlock, native: bool) -> Iterator[dict[str, Any]]
 
 
 def _said(block: TextContent, native: bool) -> dict[str, Any]:
-    item: dict[str, Any] = {"type": "message", "role": "assistant", "status": "completed"}
-    item["content"] = [{"type": "output_text", "text": block.text, "annotations": []}]
     signed = _signed_item(block.text_signature) if native else {}
-    for name in ("id", "phase"):
-        if isinstance(signed.get(name), str):
-            item[name] = signed[name]
-    return item
+    item: dict[str, Any] = {"type": "message", "role": "assistant"}
+    if isinstance(signed.get("phase"), str):
+        item["phase"] = signed["phase"]
+    if not isinstance(signed.get("id"), str):  # what is not an item of theirs has no id, and then a simpler form
+        return {**item, "content": block.text}
+    content = [{"type": "output_text", "text": block.text, "annotations": []}]
+    return {**item, "id": signed["id"], "status": "completed", "content": content}
 
 
 def _called(call: ToolCall, native: bool) -> dict[str, Any]:

@@ -12,7 +12,14 @@ from typing import Any, Final
 
 from pi_nb.models import THINKING_LEVELS, Model
 
-__all__ = ["anthropic_thinking", "budget_tokens", "clamp", "gemini_thinking", "openai_effort"]
+__all__ = [
+    "anthropic_thinking",
+    "budget_tokens",
+    "clamp",
+    "gemini_thinking",
+    "openai_effort",
+    "takes_temperature",
+]
 
 _BUDGETS: Final = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16_384, "xhigh": 32_000}
 _VERSION = re.compile(r"claude-[a-z]+-(\d+)(?:-(\d{1,2}))?(?!\d)")
@@ -49,6 +56,11 @@ def anthropic_thinking(model: Model, level: str, *, max_tokens: int) -> dict[str
         return {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": effort}}
     budget = min(budget_tokens(level), max_tokens - 1024)  # leave room for an answer
     return {"thinking": {"type": "enabled", "budget_tokens": budget}} if budget >= 1024 else {}
+
+
+def takes_temperature(model: Model) -> bool:
+    """Return whether a Claude model lets its temperature be set: the later ones refuse."""
+    return _claude_version(model.id) < _FIRST_XHIGH
 
 
 def _claude_version(name: str) -> tuple[int, int]:
