@@ -18,12 +18,14 @@ from pi_nb.session.entries import (
     MessageEntry,
     tolerant_message,
 )
+from pi_nb.session.garbage import no_collection
 from pi_nb.session.ids import time_ms
 from pi_nb.session.storage import Trail
 
 __all__ = ["ContextItem", "Items", "edited", "message_of"]
 
 _MAKING = threading.Lock()
+_MANY = 1000
 _EDITABLE = frozenset({"user", "assistant", "toolResult", "custom"})
 
 
@@ -57,12 +59,20 @@ class Items(Sequence[ContextItem]):
     def messages(self) -> tuple[Message, ...]:
         """All messages. Those made for an earlier context of the same path are not made again."""
         made = self._made
-        for number in range(len(made), self._length):
+        if self._length - len(made) > _MANY:
+            with no_collection():
+                self._make_up_to(self._length)
+        else:
+            self._make_up_to(self._length)
+        return tuple(made[: self._length])
+
+    def _make_up_to(self, length: int) -> None:
+        made = self._made
+        for number in range(len(made), length):
             message = self._make(number).message
             with _MAKING:
                 if len(made) == number:  # else another thread was quicker
                     made.append(message)
-        return tuple(made[: self._length])
 
     def __len__(self) -> int:
         return self._length

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from pi_nb.errors import SessionError
+from pi_nb.session.garbage import no_collection
 from pi_nb.session.index import Index
 from pi_nb.session.logfile import identity_of
 from pi_nb.session.scan import Scan
@@ -53,24 +52,12 @@ def load(file: Path, *, repair: bool = False) -> Loaded:
         raise SessionError(f"There is no session file {file}.", code="not_found", path=str(file)) from None
     except OSError as error:
         raise SessionError(f"Cannot read {file}: {error.strerror}.", code="storage", path=str(file)) from error
-    with _no_garbage_collection():
+    with no_collection():
         scan = Scan(str(file), block, repair=repair)
         scan.index.repaired = repair
         scan.index.link_all()
     warnings = (*scan.warnings, *_oddities(scan.index))
     return Loaded(scan, len(block) - len(scan.tail), identity, warnings)
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Millions of new objects, none of them garbage: looking for cycles would double the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _oddities(index: Index) -> Iterator[str]:

@@ -159,7 +159,7 @@ class Scan:
                 self._leave_out(number, self._block[start : end + 1], "is not JSON but NUL bytes")
             elif len(self._block) - start > len(self.tail):
                 self.tail = self._block[start:]
-        self.ends_open = not self._block[: len(self._block) - len(self.tail)].endswith(b"\n")
+        self.ends_open = not self._block.endswith(b"\n", 0, len(self._block) - len(self.tail))
 
     def _leave_out(self, number: int, line: bytes, fault: str) -> None:
         if not self.repair:

@@ -16,11 +16,13 @@ from typing import Any, Protocol, overload, runtime_checkable
 from pi_nb.errors import SessionError
 from pi_nb.session import lines
 from pi_nb.session.entries import Entry, Header, MessageEntry, parse_entry
+from pi_nb.session.garbage import no_collection
 from pi_nb.session.ids import new_entry_id
 from pi_nb.session.index import Index, envelope_fault
 
 __all__ = ["Entries", "IndexedStorage", "SessionStorage", "Trail"]
 
+_BLOCK = 512  # entries decoded at once by who goes through all of them
 _CACHE_BYTES = 64 * 1024 * 1024
 
 
@@ -141,8 +143,12 @@ class Entries(Sequence[Entry]):
         return self._storage.at(self._at[number])
 
     def __iter__(self) -> Iterator[Entry]:
-        for number in range(self._length):
-            yield self._storage.at(self._at[number])
+        at, done, block = self._storage.at, 0, 1
+        while done < self._length:
+            with no_collection():
+                entries = [at(position) for position in self._at[done : min(done + block, self._length)]]
+            yield from entries
+            done, block = done + len(entries), min(2 * block, _BLOCK)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence):
