@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from functools import singledispatch
 from html import escape
-from typing import Any
 
-from pi_nb.notebook.caption import Caption, clean, seconds
-from pi_nb.notebook.highlight import highlighted
+from pi_nb.notebook.caption import Caption, clean
+from pi_nb.notebook.cards import CARD_STYLE, card_html
 from pi_nb.notebook.markdown import to_html
 from pi_nb.notebook.transcript import Notice, Part, Said, Snapshot, Text, Thinking, Tool
 
-__all__ = ["STYLE", "answer_html", "as_json", "card_title"]
+__all__ = ["STYLE", "answer_html"]
 
 CARET = "▍"
-LONGEST = 4_000  # characters of a tool's arguments or result that a card shows
 
 # Colours come from the front end: JupyterLab's variables, then VS Code's, then greys that read on light and dark.
-STYLE = """<style>
+STYLE = (
+    """<style>
 .pi-nb { --pi-soft: var(--jp-content-font-color2, var(--vscode-descriptionForeground, #737373));
   --pi-line: var(--jp-border-color2, var(--vscode-panel-border, #80808055));
   --pi-fill: var(--jp-cell-editor-background, var(--vscode-textCodeBlock-background, #8080801a));
@@ -49,7 +47,10 @@ STYLE = """<style>
 .pi-nb .b { color: var(--jp-mirror-editor-builtin-color, #2e8b57); }
 .pi-nb .d { color: var(--jp-mirror-editor-def-color, #2979d0); }
 .pi-nb .o { color: var(--jp-mirror-editor-operator-color, #a2f); }
-</style>"""
+"""
+    + CARD_STYLE
+    + "</style>"
+)
 
 
 def answer_html(run: Snapshot, caption: Caption) -> str:
@@ -98,17 +99,7 @@ def _(part: Thinking, last: bool) -> str:
 
 @_part.register
 def _(part: Tool, last: bool) -> str:
-    mark = f'<span class="pi-state pi-{part.state}">{escape(state(part))}</span>'
-    pictures = "".join(
-        f'<img alt="picture from {escape(part.name)}" src="data:{escape(p.mime_type)};base64,{escape(p.data)}">'
-        for p in part.pictures
-        if p.mime_type in ("image/png", "image/jpeg", "image/gif", "image/webp")
-    )
-    return (
-        f"<details{' open' if part.state == 'failed' else ''}><summary><b>{escape(clean(part.name))}</b> "
-        f"<code>{escape(clean(card_title(part)))}</code> {mark}</summary>"
-        f"{_labelled('arguments', as_json(part.args), 'json')}{_labelled('result', part.result)}</details>{pictures}"
-    )
+    return card_html(part)
 
 
 @_part.register
@@ -119,40 +110,3 @@ def _(part: Said, last: bool) -> str:
 @_part.register
 def _(part: Notice, last: bool) -> str:
     return f'<p class="pi-notice">{escape(clean(part.text))}</p>'
-
-
-def _labelled(name: str, text: str, language: str = "") -> str:
-    """Return a block of text under its name; nothing if there is none."""
-    if not text:
-        return ""
-    return f'<div class="pi-part">{name}</div><pre><code>{highlighted(clip(clean(text)), language)}</code></pre>'
-
-
-def clip(text: str) -> str:
-    """Return text cut to what a card shows, with a count of what was left out."""
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}\n… {len(text) - LONGEST:,} more characters"
-
-
-def as_json(args: Any) -> str:
-    """Return a tool call's arguments as indented JSON; unfinished JSON as it stands."""
-    if args is None or isinstance(args, str):
-        return args or ""
-    return json.dumps(args, indent=2, ensure_ascii=False, default=str)
-
-
-def card_title(tool: Tool) -> str:
-    """Return a tool call's arguments in one line of at most 80 characters."""
-    if isinstance(tool.args, dict):
-        line = ", ".join(
-            f"{name}={json.dumps(value, ensure_ascii=False, default=str)}" for name, value in tool.args.items()
-        )
-    else:
-        line = "" if tool.args is None else str(tool.args)
-    line = " ".join(line.split())
-    return line if len(line) <= 80 else line[:79] + "…"
-
-
-def state(tool: Tool) -> str:
-    """Return in words how a tool call stands."""
-    took = f" · {seconds(tool.seconds)}" if tool.seconds is not None else ""
-    return {"writing": "…", "running": "running…", "done": "✓ done", "failed": "✗ failed"}[tool.state] + took

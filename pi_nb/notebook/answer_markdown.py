@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import textwrap
 from functools import singledispatch
 from html import escape
 
-from pi_nb.notebook.answer_html import as_json, card_title, clip, state
 from pi_nb.notebook.caption import Caption, clean
-from pi_nb.notebook.markdown import fenced, to_safe_markdown
+from pi_nb.notebook.cards import card_markdown, card_text, card_title, state
+from pi_nb.notebook.markdown import to_safe_markdown
 from pi_nb.notebook.transcript import Notice, Part, Said, Snapshot, Text, Thinking, Tool
 
-__all__ = ["answer_markdown", "answer_text", "tool_line"]
+__all__ = ["answer_markdown", "answer_text"]
 
 
 def answer_markdown(run: Snapshot, caption: Caption) -> str:
@@ -67,11 +66,7 @@ def _(part: Thinking) -> str:
 @_markdown.register
 def _(part: Tool) -> str:
     title = f"<b>{_literal(part.name)}</b> <code>{_literal(card_title(part))}</code> {escape(state(part))}"
-    body = [fenced(clip(clean(as_json(part.args))), "json")]
-    if part.result:
-        body.append(fenced(clip(clean(part.result))))
-    body += [f"*picture ({_literal(picture.mime_type)})*" for picture in part.pictures]
-    return "\n\n".join([f"<details><summary>{title}</summary>", *body, "</details>"])
+    return card_markdown(part, title)
 
 
 @_markdown.register
@@ -102,8 +97,7 @@ def _(part: Thinking) -> str:
 
 @_text.register
 def _(part: Tool) -> str:
-    result = textwrap.indent(clip(clean(part.result)), "  ")
-    return tool_line(part) + (f"\n{result}" if result else "")
+    return card_text(part)
 
 
 @_text.register
@@ -114,8 +108,3 @@ def _(part: Said) -> str:
 @_text.register
 def _(part: Notice) -> str:
     return f"[{clean(part.text)}]"
-
-
-def tool_line(tool: Tool) -> str:
-    """Return a tool call in one line."""
-    return f"[{clean(tool.name)}({clean(card_title(tool))}) {state(tool)}]"

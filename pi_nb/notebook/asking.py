@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pi_nb.harness.threads import in_thread
-from pi_nb.notebook.main_thread import ErrandInterrupted, ErrandStopped, on_main_thread
+from pi_nb.notebook.main_thread import ErrandInterrupted, ErrandStopped, draw_for, on_main_thread
 from pi_nb.notebook.place import has_kernel, has_stdin
 from pi_nb.notebook.questions import Shown, as_html, as_text, show_question
 from pi_nb.notebook.receipts import Receipts
@@ -128,6 +128,7 @@ class Asking:
 
     async def _line(self, shown: Shown, above: str = "") -> Answer | None:
         """Return what the user types, or None if nobody can; an interrupt is one of the whole run."""
+        await draw_for(self._runtime)  # the main thread will be busy waiting
         errand = on_main_thread(self._runtime, partial(read_answer, shown, above, input))
         try:
             await errand.ended().wait()

@@ -10,8 +10,9 @@ from typing import Any, Protocol, TextIO
 from IPython.display import DisplayHandle, display
 
 from pi_nb.notebook.answer_html import answer_html
-from pi_nb.notebook.answer_markdown import answer_markdown, answer_text, tool_line
+from pi_nb.notebook.answer_markdown import answer_markdown, answer_text
 from pi_nb.notebook.caption import Caption, clean
+from pi_nb.notebook.cards import tool_line
 from pi_nb.notebook.place import has_kernel
 from pi_nb.notebook.transcript import Notice, Part, Said, Snapshot, Text, Thinking, Tool, Transcript
 

@@ -18,7 +18,7 @@ from pi_nb.harness.tools import FunctionTool, ToolContext, ToolResult, tool
 from pi_nb.messages import ImageContent
 from pi_nb.notebook.capture import Capture
 from pi_nb.notebook.execution import execute
-from pi_nb.notebook.main_thread import Errand, ErrandInterrupted, ErrandStopped, on_main_thread
+from pi_nb.notebook.main_thread import Errand, ErrandInterrupted, ErrandStopped, draw_for, on_main_thread
 from pi_nb.tools.bash import plain
 from pi_nb.tools.images import MAX_IMAGE_BYTES, image_kind
 from pi_nb.tools.paths import printable
@@ -106,6 +106,7 @@ class _Call:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(ended.wait(), TICK)
             self._tell()
+            await draw_for(self._runtime)
             now = time.monotonic()
             if ended.is_set() or now < self._due:
                 continue

@@ -19,7 +19,7 @@ from pi_nb.errors import ToolError
 if TYPE_CHECKING:
     from pi_nb.notebook.runtime import Runtime
 
-__all__ = ["ErrandInterrupted", "Errand", "ErrandStopped", "on_main_thread"]
+__all__ = ["Errand", "ErrandInterrupted", "ErrandStopped", "draw_for", "on_main_thread"]
 
 T = TypeVar("T")
 
@@ -151,6 +151,13 @@ def on_main_thread(runtime: Runtime, function: Callable[[], T]) -> Errand[T]:
     if loop is not None:
         loop.add_callback(errand.between_cells)
     return errand
+
+
+async def draw_for(runtime: Runtime) -> None:
+    """Draw the cell that the main thread has no time to draw, because it is on an errand."""
+    pump = runtime.pump
+    if pump is not None:
+        await asyncio.to_thread(pump.tick)
 
 
 def _interrupt_main_thread() -> None:

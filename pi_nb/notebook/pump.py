@@ -6,6 +6,7 @@ the prompt back at once and lets the run end on its own.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
@@ -27,6 +28,8 @@ class Pump:
     def __init__(self, abort: Callable[[], object]) -> None:
         self._abort = abort
         self._jobs: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self._tick: Callable[[], object] = lambda: None
+        self._ticking = threading.Lock()
         self.interrupted = False
 
     def call(self, function: Callable[..., T], *args: Any) -> Future[T]:
@@ -51,10 +54,11 @@ class Pump:
         Raises:
             KeyboardInterrupt: At the second interrupt; the run may still be going on.
         """
+        self._tick = tick
         future.add_done_callback(lambda _: self._jobs.put(None))
         while True:
             try:
-                self._work_until(future, tick)
+                self._work_until(future)
                 return future.result()
             except KeyboardInterrupt:
                 if self.interrupted:
@@ -62,7 +66,12 @@ class Pump:
                 self.interrupted = True
                 self._abort()
 
-    def _work_until(self, future: Future[Any], tick: Callable[[], object]) -> None:
+    def tick(self) -> None:
+        """Do what is done at each turn; for another thread, while a job keeps the pumping one busy."""
+        with self._ticking:
+            self._tick()
+
+    def _work_until(self, future: Future[Any]) -> None:
         while not future.done():
             try:
                 job = self._jobs.get(timeout=TICK)
@@ -70,4 +79,4 @@ class Pump:
                 job = None
             if job is not None:
                 job()
-            tick()
+            self.tick()

@@ -6,7 +6,6 @@ Characters that would hide something (controls, marks that turn the reading dire
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -16,27 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from pi_nb.errors import ToolError
+from pi_nb.notebook.blocks import Block, argument_blocks, block_html, title_of
 from pi_nb.notebook.caption import clean
-from pi_nb.notebook.diff_html import diff_html
-from pi_nb.notebook.highlight import highlighted
 from pi_nb.tools.diff import compare
 from pi_nb.tools.paths import shown
 from pi_nb.tools.policy import Question
 from pi_nb.tools.replacing import Replacement, apply
 
-__all__ = ["Block", "Shown", "as_html", "as_text", "show_question", "visible"]
+__all__ = ["Shown", "as_html", "as_text", "show_question", "visible"]
 
 MOST = 200_000  # characters of one argument; the rest is counted, and the question says so
 MOST_COMPARED = 1_000_000  # bytes of a file that is compared with what it would become
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """One piece of a question: ``kind`` is ``text``, ``diff`` or the name of a language."""
-
-    label: str
-    kind: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +35,7 @@ class Shown:
     Attributes:
         call_id: The model's id of the call.
         tool: Name of the tool.
+        title: The call in a few words.
         why: Why it is asked about, a sentence.
         always: What "always" would allow.
         blocks: The arguments.
@@ -53,6 +43,7 @@ class Shown:
 
     call_id: str
     tool: str
+    title: str
     why: str
     always: str
     blocks: tuple[Block, ...]
@@ -66,24 +57,17 @@ class Shown:
 def show_question(question: Question, cwd: str | Path) -> Shown:
     """Return a question as it is shown; reads the file that a call would change."""
     blocks = tuple(Block(b.label, b.kind, _cut(visible(b.text))) for b in _blocks(question, cwd))
-    return Shown(question.call_id, visible(question.tool), visible(question.why), visible(question.always), blocks)
+    words = (question.tool, title_of(question.tool, question.arguments), question.why, question.always)
+    return Shown(question.call_id, *map(visible, words), blocks)
 
 
 def _blocks(question: Question, cwd: str | Path) -> Iterator[Block]:
-    rest = dict(question.arguments)
-    for name, kind in {"bash": {"command": "bash"}, "python": {"code": "python"}}.get(question.tool, {}).items():
-        if isinstance(rest.get(name), str):
-            yield Block(name, kind, rest.pop(name))
     change = _change(question, cwd) if question.tool in ("write", "edit") else None
     if change is not None:
         yield change
-        for name in ("path", "content", "edits", "oldText", "newText"):
-            rest.pop(name, None)
-    for name, value in rest.items():
-        if isinstance(value, str):
-            yield Block(name, "text", value)
-        else:
-            yield Block(name, "json", json.dumps(value, indent=2, ensure_ascii=False, default=str))
+    shown_by_change = ("path", "content", "edits", "oldText", "newText") if change is not None else ()
+    rest = {name: value for name, value in question.arguments.items() if name not in shown_by_change}
+    yield from argument_blocks(question.tool, rest)
 
 
 def _change(question: Question, cwd: str | Path) -> Block | None:
@@ -153,18 +137,12 @@ def _written_out(character: str) -> str:
 
 def as_html(question: Shown, *, below: str = "") -> str:
     """Return a question as HTML that does nothing; ``below`` says how to answer it."""
-    rows = [f'<div class="pi-part">{escape(block.label)}</div>{_block_html(block)}' for block in question.blocks]
+    rows = [f'<div class="pi-part">{escape(block.label)}</div>{block_html(block)}' for block in question.blocks]
     how = f'<p class="pi-notice">{escape(below)}</p>' if below else ""
     return (
         f'<div class="pi-ask"><div><b>May {escape(question.tool)} run?</b> '
         f'<span class="pi-why">{escape(question.why)}</span></div>{"".join(rows)}{how}</div>'
     )
-
-
-def _block_html(block: Block) -> str:
-    if block.kind == "diff":
-        return diff_html(block.text)
-    return f"<pre><code>{highlighted(block.text, '' if block.kind == 'text' else block.kind)}</code></pre>"
 
 
 def as_text(question: Shown) -> str:

@@ -70,9 +70,7 @@ def _page(body: str) -> str:
 
 
 def _line(shown: Shown, answer: Answer | None) -> tuple[str, str]:
-    first = next((line for block in shown.blocks for line in block.text.splitlines() if line.strip()), "")
-    label = shown.blocks[0].label if shown.blocks and shown.blocks[0].kind == "diff" else first
-    what = f"{shown.tool} {label if len(label) <= 80 else label[:79] + '…'}".strip()
+    what = f"{shown.tool} {shown.title}".strip()
     if answer is None:
         return "—", f"not answered: {what}"
     if not answer.allowed:
