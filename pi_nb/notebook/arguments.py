@@ -115,7 +115,8 @@ class Command:
         namespace, unknown = self.parser.parse_known_args(words)
         if unknown:
             raise self._refusal(unknown[0])
-        namespace.text = text
+        if self.prompt:
+            namespace.text = text
         return namespace
 
     def _refusal(self, word: str) -> UserError:

@@ -101,7 +101,7 @@ def ask_from(runtime: Runtime, given: argparse.Namespace, text: str) -> Ask:
         cell=runtime.cells.now(runtime.ip, text),
         attached=(*attached(given.attach, evaluate), *pictures(given.image, evaluate)),
         model=given.model,
-        thinking=given.thinking,
+        thinking=None if given.thinking and "," in given.thinking else given.thinking,
         tools=_tools(runtime, given),
         place=vars(given)["from"],
         append=given.append,

@@ -88,9 +88,13 @@ def written_by(session: Session, cell: Cell) -> Iterator[Entry]:
     return (entry for entry in _prompts(session) if cell_of(entry).get("id") == cell.id and entry.id in on_path)
 
 
-def written_in(session: Session, number: int) -> Entry | None:
-    """Return the newest prompt that cell ``[number]`` wrote, on any branch, or None."""
-    return next((entry for entry in _prompts(session) if cell_of(entry).get("n") == number), None)
+def written_in(session: Session, number: int, branch: int | None = None) -> Entry | None:
+    """Return the newest prompt that cell ``[number]`` wrote, anywhere or as one of several branches, or None."""
+    for entry in _prompts(session):
+        cell = cell_of(entry)
+        if cell.get("n") == number and branch in (None, cell.get("branch")):
+            return entry
+    return None
 
 
 def _prompts(session: Session) -> Iterator[Entry]:

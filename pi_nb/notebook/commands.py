@@ -11,7 +11,7 @@ from pi_nb.notebook.arguments import Argument, Command, Option
 __all__ = ["COMMANDS", "LOG_LINES", "SESSION_ACTIONS"]
 
 REF = """REF is an entry id or its beginning, a label, @ (the leaf), @~2 (two turns up), @^ (its parent),
-- (the previous leaf), root, or cell:7 (what cell [7] wrote)."""
+- (the previous leaf), root, cell:7 (what cell [7] wrote), or cell:7.2 (the second of its answers side by side)."""
 
 
 def _at_least(least: int) -> Callable[[str], int]:
@@ -26,12 +26,26 @@ def _at_least(least: int) -> Callable[[str], int]:
 
 _PROMPT_OPTIONS = (
     Option(("--model", "-m"), "ask this model, on this branch from here on", "PROVIDER:MODEL", "model"),
-    Option(("--thinking", "-t"), f"thinking level from here on: {', '.join(THINKING_LEVELS)}", "LEVEL", "thinking"),
+    Option(
+        ("--thinking", "-t"),
+        f"thinking level from here on: {', '.join(THINKING_LEVELS)}; A,B: both, side by side",
+        "LEVEL",
+        "thinking",
+    ),
     Option(("--from",), "move the leaf there first", "REF", "ref"),
     Option(("--bg",), "give the prompt back at once; the answer goes on coming into this cell"),
     Option(("--attach",), "add a file or a value of the notebook; may be repeated", "EXPR", many=True),
     Option(("--image",), "add a picture: figure, image, array, bytes or file; may be repeated", "EXPR", many=True),
     Option(("--replay",), "show the stored answer if prompt, options and path are unchanged; else ask"),
+    Option(("--n",), "ask N times, on branches of their own, side by side", "N", type=_at_least(1)),
+    Option(("--models",), "ask each of these models, side by side", "A,B", "models"),
+    Option(
+        ("--pick",),
+        "go on with the K-th of several answers; without it the leaf waits before the prompt",
+        "K",
+        type=_at_least(1),
+    ),
+    Option(("--score",), "a function of the reply to compare several answers by", "EXPR"),
     Option(("--append",), "append at the leaf, even if this cell was run before"),
     Option(("--label", "-l"), "label the answer, to return to it", "NAME"),
     Option(
@@ -76,6 +90,11 @@ SESSION_ACTIONS = {
     "list": "list the sessions of this folder",
     "name": "name this session",
     "fork": "copy the active branch, or the branch up to REF, into a new session and go on there",
+    "clone": "copy the whole session, all branches, into a new one and go on there",
+    "export": "write FILE.html, FILE.md (the active branch) or FILE.jsonl (everything)",
+    "import": "copy a session file into this folder, bind it to this notebook and go on there",
+    "search": "find what was said, in all sessions of this folder",
+    "handoff": "say how to go on in pi's terminal, at this leaf",
     "delete": "delete a session by name, id or path",
 }
 
@@ -91,7 +110,11 @@ _ALL = (
         "%pi_checkout",
         "Move the leaf: the next prompt continues from there. Nothing is deleted.\n\n" + REF + "\n\n"
         "On a prompt the leaf moves to what came before it, and its text comes back as the next cell, to be edited.",
-        arguments=(Argument("ref", "where to", None, "ref"),),
+        (
+            Option(("--summarize", "-s"), "take a summary of the branch that is left along"),
+            Option(("-m", "--message"), "what the summary should look at especially", "TEXT"),
+        ),
+        (Argument("ref", "where to", None, "ref"),),
     ),
     Command(
         "%pi_tree",
@@ -164,4 +187,32 @@ _ALL = (
     Command("%pi_abort", "Stop the run that is going on. What has arrived is kept. The stop button does the same."),
 )
 
-COMMANDS = {command.name: command for command in _ALL}
+_RUNNING = (
+    Command(
+        "%pi_compact",
+        "Summarise the older part of the branch, so that the model is sent less. What was said stays in the session.",
+        (Option(("-m", "--message"), "what the summary should look at especially", "TEXT"),),
+    ),
+    Command(
+        "%pi_diff",
+        "Compare two branches: what they have in common, then side by side, with tokens and cost.\n\n" + REF,
+        (
+            Option(("--messages",), "message by message (the default)"),
+            Option(("--text",), "the last answers as one text, word by word"),
+        ),
+        (
+            Argument("left", "where the one ends", None, "ref"),
+            Argument("right", "the other; the leaf if left out", "?", "ref"),
+        ),
+    ),
+    Command(
+        "%pi_trace",
+        "Show under each answer what its run went through, with save points and the line of the file each step wrote.",
+        arguments=(Argument("state", "on or off; which it is if left out", "?", "action", ("on", "off")),),
+    ),
+    Command(
+        "%pi_config", "Show all settings, their values and where they came from: config file, %config, environment."
+    ),
+)
+
+COMMANDS = {command.name: command for command in (*_ALL, *_RUNNING)}

@@ -10,10 +10,13 @@ from pi_nb.errors import PiError, UserError
 from pi_nb.notebook import completion, settings, typed
 from pi_nb.notebook.commands import COMMANDS
 from pi_nb.notebook.magics import PiMagics
+from pi_nb.notebook.run_magics import RunMagics
 from pi_nb.notebook.runtime import Runtime
 from pi_nb.notebook.sources import sources
 
 __all__ = ["load", "runtime_of", "unload"]
+
+MAGICS = (PiMagics, RunMagics)
 
 _loaded: WeakKeyDictionary[Any, Runtime] = WeakKeyDictionary()
 
@@ -28,7 +31,8 @@ def load(ip: Any) -> Runtime:
     runtime = Runtime(ip, settings.install(ip))
     _loaded[ip] = runtime
     typed.install(ip)
-    ip.register_magics(PiMagics(ip, runtime))
+    for kind in MAGICS:
+        ip.register_magics(kind(ip, runtime))
     completion.install(ip, sources(runtime))
     greeting = greet(runtime)
     if greeting:
@@ -45,8 +49,10 @@ def unload(ip: Any) -> None:
     manager = ip.magics_manager
     for command in COMMANDS.values():
         manager.magics["cell" if command.name.startswith("%%") else "line"].pop(command.bare_name, None)
-    manager.registry.pop(PiMagics.__name__, None)
-    ip.configurables[:] = [c for c in ip.configurables if type(c).__name__ != PiMagics.__name__]
+    names = [kind.__name__ for kind in MAGICS]
+    for name in names:
+        manager.registry.pop(name, None)
+    ip.configurables[:] = [c for c in ip.configurables if type(c).__name__ not in names]
     if runtime is not None:
         runtime.close()
 

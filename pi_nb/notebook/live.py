@@ -57,6 +57,11 @@ class Live:
                 self._view.set_status("running")
         return self._view
 
+    def show_status(self, status: str) -> None:
+        """Let the tree say ``running`` or ``idle``, for runs with subscribers of their own; on the owner thread."""
+        if self._view is not None:
+            self._view.set_status(status)
+
     def close(self) -> None:
         """Stop feeding the view and close it."""
         self._unsubscribe()

@@ -103,10 +103,20 @@ def show_request(runtime: Runtime, ask: Ask) -> None:
     if ask.tools is not None:
         changes["tools"] = ", ".join(ask.tools) or "none"
     given = {name: value for name, value in changes.items() if value is not None}
-    _show(runtime, parent_of(runtime.session, ask), given, prompt=ask.text)
+    from pi_nb.notebook.request_view import request_text
+
+    request = request_text(runtime, ask)
+    _show(runtime, parent_of(runtime.session, ask), given, prompt=ask.text, request=request)
 
 
-def _show(runtime: Runtime, entry_id: str | None, changes: Mapping[str, str], *, prompt: str | None = None) -> None:
+def _show(
+    runtime: Runtime,
+    entry_id: str | None,
+    changes: Mapping[str, str],
+    *,
+    prompt: str | None = None,
+    request: str = "",
+) -> None:
     from pi_nb.views.html import context_html
     from pi_nb.views.text import render_context
 
@@ -121,6 +131,9 @@ def _show(runtime: Runtime, entry_id: str | None, changes: Mapping[str, str], *,
     if prompt is not None:
         html += f"<div><b>the prompt</b><pre>{escape(said)}</pre></div>"
         text += f"\n\nthe prompt\n{said}"
+    if request:
+        html += f"<details><summary>the request, keys left out</summary><pre>{escape(request)}</pre></details>"
+        text += f"\n\nthe request, keys left out\n{request}"
     show(html, text)
 
 

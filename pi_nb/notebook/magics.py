@@ -80,6 +80,7 @@ class PiMagics(Magics):
         """Prompt the model, or say where we are."""
         from pi_nb.notebook import looking, prompting, status
         from pi_nb.notebook.asks import ask_from
+        from pi_nb.notebook.fan_out import fan_from, fan_out
 
         asked = _asked(given)
         if cell is None and not given.text and not asked:
@@ -89,25 +90,36 @@ class PiMagics(Magics):
         ask = ask_from(self.runtime, given, given.text if cell is None else cell.removesuffix("\n"))
         if given.dry_run:
             return looking.show_request(self.runtime, ask)
-        prompting.prompt(self.runtime, ask)
+        fan = fan_from(self.runtime, given)
+        if fan is None:
+            prompting.prompt(self.runtime, ask)
+        else:
+            fan_out(self.runtime, ask, fan)
         return say_once(self.runtime, looking.click_note(self.shell)) if ask.background else None
 
     @line_magic
     @command
     def pi_checkout(self, given: Given) -> None:
         """Move the leaf."""
+        from pi_nb.notebook.progress import checkout_with_summary
         from pi_nb.notebook.references import find_entry
         from pi_nb.notebook.status import leaf_line
 
         runtime = self.runtime
         runtime.check_idle()
         target, before = find_entry(runtime.session, given.ref), runtime.session.leaf_id
+        if given.summarize:
+            return self._offer(checkout_with_summary(runtime, target, given.message).editor_text)
         result = runtime.wait(runtime.harness.navigate_tree(target))
         moved = "Leaf" if result.leaf_id != before else "The leaf is there already"
         say(f"{moved}: {leaf_line(runtime.session)}")
-        if result.editor_text is not None:
+        return self._offer(result.editor_text)
+
+    def _offer(self, prompt: str | None) -> None:
+        """Put a prompt that was checked out into the next cell."""
+        if prompt is not None:
             say("The prompt that was there is in the next cell, to be edited and run.")
-            self.shell.set_next_input(f"%%pi\n{result.editor_text}", replace=False)
+            self.shell.set_next_input(f"%%pi\n{prompt}", replace=False)
 
     @line_magic
     @command

@@ -25,6 +25,7 @@ from pi_nb.notebook.replay import begins_at_root, find_stored, show_stored
 from pi_nb.notebook.reply import Reply
 from pi_nb.notebook.siblings import sibling
 from pi_nb.notebook.status import why_model
+from pi_nb.notebook.trace import watch
 from pi_nb.notebook.transcript import Snapshot, Transcript
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class PromptJob:
         self._transcript = Transcript()
         self._output = output_for(runtime.ip, self._transcript, _caption(runtime, ask), quiet=ask.background)
         self._unsubscribe = self._harness.subscribe(self._hear)
+        self._tracing = watch(runtime)
         self.begun = threading.Event()
         self.future: Future[AssistantMessage] = runtime.submit(_run(runtime, ask, self._output))
         self.future.add_done_callback(lambda _: self.begun.set())
@@ -77,6 +79,8 @@ class PromptJob:
         """Show what is new, and what goes on where nothing arrives."""
         self._output.caption = replace(self._output.caption, doing=doing(self._harness))
         self._output.draw()
+        if self._tracing is not None:
+            self._tracing.draw()
 
     async def stop(self) -> None:
         """Stop the run, also one that has not begun yet."""
@@ -94,6 +98,8 @@ class PromptJob:
             self._output.caption = replace(self._output.caption, why=f"No answer: {failure} {failure.hint or ''}")
         reply = _finish(self._harness, self._ask, self._transcript.snapshot(), self._output)
         self._runtime.reply = reply
+        if self._tracing is not None:
+            self._tracing.close()
         return reply
 
     def failure(self) -> PiError | None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["answer_to", "find_entry", "give_label", "is_prompt", "short"]
 
-_CELL = re.compile(r"cell:(\d+)(.*)")
+_CELL = re.compile(r"cell:(\d+)(?:\.(\d+))?(.*)")
 
 
 def find_entry(session: Session, text: str) -> str | None:
@@ -29,12 +29,13 @@ def find_entry(session: Session, text: str) -> str | None:
     cell = _CELL.fullmatch(text.strip())
     if cell is None:
         return resolve_ref(session, text)
-    prompt = written_in(session, int(cell[1]))
+    prompt = written_in(session, int(cell[1]), int(cell[2]) if cell[2] else None)
     if prompt is None:
+        which = f"branch {cell[2]}" if cell[2] else "prompt"
         raise UserError(
-            f"Cell [{cell[1]}] has written no prompt in this session.", hint="%pi_log shows what was written."
+            f"Cell [{cell[1]}] has written no {which} in this session.", hint="%pi_log shows what was written."
         )
-    return resolve_ref(session, answer_to(session, prompt.id) + cell[2])
+    return resolve_ref(session, answer_to(session, prompt.id) + cell[3])
 
 
 def answer_to(session: Session, prompt_id: str) -> str:

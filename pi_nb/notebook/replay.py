@@ -101,7 +101,7 @@ def _is_same(runtime: Runtime, entry: MessageEntry, ask: Ask) -> bool:
     """Return whether a prompt said the same thing under the same terms."""
     assert isinstance(entry.message, UserMessage)
     same = _wire(entry.message.content) == _wire(ask.content)
-    return same and cell_of(entry).get("terms", {}) == ask.terms(runtime.system_prompt)
+    return bool(same and cell_of(entry).get("terms", {}) == ask.terms(runtime.system_prompt))
 
 
 def _same_settings(ask: Ask, now: Context, then: Context, answer: AssistantMessage) -> bool:

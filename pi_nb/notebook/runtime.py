@@ -54,6 +54,7 @@ class Runtime:
         pump: What the main thread is doing while a cell's run goes on, or None; ``pump.call`` runs something there.
         background: The run that was left to itself last, or None.
         begun: True once a prompt was sent, or shown again, since the session was opened here.
+        tracing: True while runs are traced.
         visited: Sessions this kernel has been in and things it was told once; survives a reload of the extension.
     """
 
@@ -67,6 +68,7 @@ class Runtime:
         self.pump: Pump | None = None
         self.background: Background | None = None
         self.begun = False
+        self.tracing = False
         self.visited: set[str] = ip.__dict__.setdefault(_VISITED, set())
         self._lock = threading.RLock()
         self._registry: Registry | None = None

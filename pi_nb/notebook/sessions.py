@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import os
+import shlex
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_nb.errors import UserError
 from pi_nb.notebook.arguments import near
+from pi_nb.notebook.caption import clean
 from pi_nb.notebook.commands import SESSION_ACTIONS
 from pi_nb.notebook.place import has_stdin
-from pi_nb.notebook.references import find_entry
+from pi_nb.notebook.references import find_entry, short
 from pi_nb.notebook.status import facts, leaf_line, session_line, status_text
 
 if TYPE_CHECKING:
     from pi_nb.notebook.runtime import Runtime
 
 __all__ = ["act"]
+
+MOST_FOUND = 30  # hits of a search that are shown
 
 
 def act(runtime: Runtime, action: str | None, words: list[str], *, yes: bool = False) -> str:
@@ -30,12 +36,12 @@ def act(runtime: Runtime, action: str | None, words: list[str], *, yes: bool = F
     if action not in SESSION_ACTIONS:
         known = near(action, SESSION_ACTIONS) or f"Known: {', '.join(SESSION_ACTIONS)}."
         raise UserError(f"%pi_session cannot {action!r}.", hint=known)
-    if action != "list":
+    if action not in ("list", "search", "export"):
         runtime.check_idle()
     text = " ".join(words)
     if action == "delete":
         return _delete(runtime, _needed(text, "Which session?"), yes)
-    return {"new": _new, "open": _open, "list": _list, "name": _name, "fork": _fork}[action](runtime, text)
+    return _ACTIONS[action](runtime, text)
 
 
 def _needed(text: str, question: str) -> str:
@@ -93,6 +99,72 @@ def _fork(runtime: Runtime, ref: str) -> str:
     return f"Session {session_line(fork)}: a copy of {origin}, which stays as it is."
 
 
+def _clone(runtime: Runtime, _text: str) -> str:
+    source = runtime.session
+    if not len(source):
+        raise UserError("There is nothing to copy yet.", hint="%pi_session new begins an empty session.")
+    leaf, origin = source.leaf_id, source.id[-8:]
+    clone = runtime.repo.fork(source, cwd=runtime.place.cwd, metadata=runtime.place.metadata)
+    runtime.use(clone)
+    if clone.leaf_id != leaf:
+        clone.move_to(leaf)
+    return f"Session {session_line(clone)}: a copy of all of {origin}, which stays as it is."
+
+
+def _export(runtime: Runtime, target: str) -> str:
+    from pi_nb.notebook.exporting import export
+
+    if not target:
+        raise UserError("Export to which file?", hint="FILE.html, FILE.md (the active branch) or FILE.jsonl.")
+    return f"Written: {export(runtime.session, target)}."
+
+
+def _import(runtime: Runtime, source: str) -> str:
+    if not source:
+        raise UserError("Import which file?", hint="A session file, FILE.jsonl.")
+    file = Path(source).expanduser()
+    if not file.is_file():
+        raise UserError(f"There is no file {source}.", hint="A session file, FILE.jsonl.")
+    session = runtime.repo.fork(file, cwd=runtime.place.cwd, metadata=runtime.place.metadata)
+    runtime.use(session)
+    return f"Session {session_line(session)}: a copy of {file.name}, which stays as it is. Leaf: {leaf_line(session)}."
+
+
+def _search(runtime: Runtime, text: str) -> str:
+    if not text:
+        raise UserError("Search for what?", hint="%pi_session search TEXT looks through all that was said.")
+    found = runtime.repo.search(text, cwd=runtime.place.cwd, limit=MOST_FOUND + 1)
+    if not found:
+        return f"Nobody said {text!r} in the sessions of this folder."
+    here = runtime.session.id if runtime.has_session else None
+    lines = []
+    for hit in found[:MOST_FOUND]:
+        mark = "▸" if hit.session.id == here else " "
+        name = hit.session.name or hit.session.id[-8:]
+        lines.append(clean(f"{mark} {name}  {short(hit.entry_id)}  {_around(hit.text, text)}"))
+    return "\n".join(lines + (["… and more"] if len(found) > MOST_FOUND else []))
+
+
+def _around(text: str, needle: str) -> str:
+    """Return the words around what was found."""
+    line = " ".join(text.split())
+    at = max(0, line.casefold().find(" ".join(needle.split()).casefold()) - 30)
+    return ("…" if at else "") + line[at : at + 90] + ("…" if len(line) > at + 90 else "")
+
+
+def _handoff(runtime: Runtime, _text: str) -> str:
+    session = runtime.session
+    if session.file is None or not session.file.exists():
+        raise UserError("This session is not written before the first prompt.", hint="%%pi begins it.")
+    if not session.read_only:
+        session.handoff()
+    return (
+        f"pi --session {shlex.quote(str(session.file))}\n"
+        f"goes on at this leaf: {leaf_line(session)}.\n"
+        "One writes at a time: run %unload_ext pi_nb or end this kernel first, and %load_ext pi_nb to come back."
+    )
+
+
 def _delete(runtime: Runtime, ref: str, yes: bool) -> str:
     file = runtime.repo.resolve(ref)
     if runtime.has_session and file == runtime.session.file:
@@ -103,3 +175,17 @@ def _delete(runtime: Runtime, ref: str, yes: bool) -> str:
         return "Nothing was deleted."
     runtime.repo.delete(file)
     return f"Deleted {file.name}."
+
+
+_ACTIONS: dict[str, Callable[[Runtime, str], str]] = {
+    "new": _new,
+    "open": _open,
+    "list": _list,
+    "name": _name,
+    "fork": _fork,
+    "clone": _clone,
+    "export": _export,
+    "import": _import,
+    "search": _search,
+    "handoff": _handoff,
+}

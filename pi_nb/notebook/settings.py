@@ -1,17 +1,26 @@
 """What a user may set: in a config file, with ``%config PiNb.name = value``, or in the environment.
 
-An environment variable (``PI_NB_MODEL``) only gives the default; what is configured wins.
+An environment variable (``PI_NB_MODEL``, ``PI_NB_THINKING`` …) only gives the default; what is configured wins.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
-from traitlets import Bool, Int, Unicode, default
-from traitlets.config import Configurable
+from traitlets import Bool, Int, TraitError, Unicode
+from traitlets.config import Config, Configurable
 
-__all__ = ["PiNb", "install", "remove"]
+__all__ = ["VARIABLES", "PiNb", "install", "remove"]
+
+VARIABLES = {
+    name: f"PI_NB_{name.upper()}"
+    for name in ("model", "thinking", "system_prompt", "max_turns", "replay", "tools", "session_root")
+}
+"""Which variable of the environment gives the default of which setting."""
+
+_YES = frozenset({"1", "true", "yes", "on"})
 
 
 class PiNb(Configurable):
@@ -29,9 +38,40 @@ class PiNb(Configurable):
     ).tag(config=True)
     session_root = Unicode(help="Folder of the session files; empty: pi's own.").tag(config=True)
 
-    @default("system_prompt")
-    def _system_prompt(self) -> str:
-        return os.environ.get("PI_NB_SYSTEM_PROMPT", "")
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self._in_file = {name: getattr(self, name) for name in _section(self.config)}
+        self._in_environment = dict(self._defaults())
+        for name, value in self._in_environment.items():
+            setattr(self, name, value)
+
+    def _defaults(self) -> Iterator[tuple[str, Any]]:
+        """Yield the settings that the environment gives and no config file does; what cannot be read is passed over."""
+        for name, variable in VARIABLES.items():
+            text = os.environ.get(variable)
+            if text and name not in self._in_file and name != "model":  # a model of the registry's choice says why
+                try:
+                    trait = self.traits()[name]
+                    value = text.lower() in _YES if isinstance(trait, Bool) else trait.from_string(text)
+                    yield name, trait._validate(self, value)
+                except (TraitError, ValueError):
+                    continue
+
+    def origin(self, name: str) -> str:
+        """Return where the value of a setting came from: ``config file``, ``%config``, ``environment``, ``default``."""
+        value = getattr(self, name)
+        if name in self._in_file and value == self._in_file[name]:
+            return "config file"
+        if name in self._in_environment and value == self._in_environment[name]:
+            return "environment"
+        if value != self.traits()[name].default():
+            return "%config"
+        return "environment" if name == "model" and os.environ.get(VARIABLES["model"]) else "default"
+
+
+def _section(config: Config) -> list[str]:
+    """Return the names of the settings that a config file, or the command line, sets."""
+    return [name for name in config.get(PiNb.__name__, {}) if name in PiNb.class_trait_names(config=True)]
 
 
 def install(ip: Any) -> PiNb:
