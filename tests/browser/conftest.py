@@ -16,9 +16,12 @@ from tests.conftest import must
 KERNELS = ("7.3.0", "6.31.0")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chrome() -> Iterator[Any]:
-    """Give a headless Chromium, or skip where there is none."""
+    """Give a headless Chromium, or skip where there is none.
+
+    Its driver occupies the thread's event loop, so it ends with the module: other tests need the loop.
+    """
     if chromium() is None:
         must("no Chromium found (install one, or name it in CHROMIUM)")
     with browser() as found:

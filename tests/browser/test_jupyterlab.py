@@ -29,11 +29,6 @@ def row(page: Any, text: str) -> Any:
     return page.locator(".pi-tree .pt-row", has_text=text).first
 
 
-def leaf_text(page: Any) -> str:
-    """Return the text of the row that is marked as the leaf."""
-    return str(page.locator(".pi-tree .pt-row.pt-leaf").first.inner_text())
-
-
 def wait_leaf(page: Any, text: str, timeout: float = 10) -> None:
     """Wait until the leaf is the row with this text."""
     page.wait_for_function(
@@ -89,7 +84,7 @@ def test_a_click_branches_and_the_panel_shows_the_active_path_only(
     row(page, "Nice to meet").click()
     page.wait_for_function("() => !document.querySelector('.pi-tree .pt-panel').innerText.includes('boat is green')")
     assert "My name is Ada" in panel.inner_text()
-    assert "Nice to meet" in leaf_text(page)
+    wait_leaf(page, "Nice to meet")
     nb.run(3)
     page.wait_for_function("() => document.querySelector('.pi-tree .pt-panel').innerText.includes('bathtub')")
     assert "green" not in panel.inner_text()
