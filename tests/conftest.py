@@ -24,6 +24,43 @@ DROPPED_SUFFIXES = ("_API_KEY", "_BASE_URL", "_API_BASE")
 DROPPED = ("PI_NB_MODEL", "OLLAMA_HOST", "JPY_SESSION_NAME")
 
 
+# a key that stands in the environment of every test, and must not be found in anything that a test leaves behind
+CANARY = "sk-canary-0123456789abcdefghij"
+SAID_BY: list[str] = []
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Note a test whose output, log or traceback holds the key."""
+    if CANARY in report.longreprtext or any(CANARY in text for _, text in report.sections):
+        SAID_BY.append(report.nodeid)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_key_is_left_behind(private_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Search every file that the tests wrote, and all they printed, for the key."""
+    os.environ["PI_NB_CANARY_API_KEY"] = CANARY
+    yield
+    base = tmp_path_factory.getbasetemp()
+    paths = [Path(folder, name) for folder, _, names in os.walk(base, onerror=print) for name in names]
+    found = [str(path) for path in paths if _holds(path, CANARY.encode())]
+    assert not found + SAID_BY, "a key was written down"
+
+
+def _holds(path: Path, word: bytes) -> bool:
+    try:
+        if not path.is_file():  # a socket, a pipe
+            return False
+        with path.open("rb") as file:
+            before = b""
+            while block := file.read(1 << 20):
+                if word in before + block:
+                    return True
+                before = block[-len(word) :]
+    except OSError:  # somebody took away the right to read it
+        return False
+    return False
+
+
 @pytest.fixture(scope="session", autouse=True)
 def private_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Point every folder that pi_nb or Jupyter would use at a temporary one, and drop keys and model settings."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any, ClassVar, Protocol
 
@@ -24,6 +24,7 @@ from pi_nb.providers.catalogue import known_models, near
 from pi_nb.providers.client import Clients, Timeouts, refusal, slow, sse_events, translated
 from pi_nb.providers.failures import failure
 from pi_nb.providers.keys import Key
+from pi_nb.providers.masks import shown_url
 from pi_nb.providers.record import ANSWERED, NO_KEY, Recording
 from pi_nb.providers.sse import ServerSentEvent
 from pi_nb.providers.surrogates import well_formed
@@ -70,12 +71,13 @@ class HttpProvider(ABC):
     def __init__(self, name: str, *, base_url: str, key: Key, timeouts: Timeouts | None = None) -> None:
         self._name = name
         self._base_url = base_url.rstrip("/")
+        self._shown_url = shown_url(self._base_url)
         self._key = key
         self._timeouts = timeouts or Timeouts()
         self._clients = Clients(self._timeouts)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._name} {self._base_url} key={self._key.where}>"
+        return f"<{type(self).__name__} {self._name} {self._shown_url} key={self._key.where}>"
 
     @property
     def name(self) -> str:
@@ -147,7 +149,7 @@ class HttpProvider(ABC):
 
     async def _events(self, request: Request, builder: MessageBuilder) -> AsyncGenerator[StreamEvent, None]:
         async with self._post(request) as response:
-            yield StreamResponse(response.status_code, dict(response.headers))
+            yield StreamResponse(response.status_code, self._key.redact_all(response.headers))
             reader = self.reader(builder)
             async with aclosing(sse_events(response, self._timeouts, reader)) as events:
                 async for sse in events:
@@ -160,20 +162,18 @@ class HttpProvider(ABC):
 
     @asynccontextmanager
     async def _post(self, request: Request) -> AsyncIterator[httpx.Response]:
-        key, extensions = self._credentials()
-        headers = {"content-type": "application/json", "accept": "text/event-stream", **self.auth(key)}
+        headers = {"content-type": "application/json", "accept": "text/event-stream", **request.headers}
         payload = self.payload(request)
         if request.on_payload is not None:
             payload = await request.on_payload(payload)
         body = well_formed(json.dumps(payload, ensure_ascii=False, default=str)).encode()
         client = await self._clients.get()
-        with translated(self._base_url):
+        with translated(self._shown_url):
             url = f"{self._base_url}{self.path(request)}"
-            sent = client.build_request("POST", url, content=body, headers={**headers, **request.headers})
-            sent.extensions.update(extensions)
+            sent = client.build_request("POST", url, content=body, headers=headers)
             try:
                 async with asyncio.timeout(self._timeouts.first_token):
-                    response = await client.send(sent, stream=True)
+                    response = await client.send(sent, stream=True, auth=_Signature(self._sign))
             except TimeoutError:
                 raise slow("No answer", self._timeouts.first_token) from None
         try:
@@ -183,14 +183,19 @@ class HttpProvider(ABC):
         finally:
             await response.aclose()
 
-    def _credentials(self) -> tuple[str, dict[str, Any]]:
-        """Return the key; a replayed answer needs none, so its lack is told only when a request must be sent."""
+    def _sign(self, request: httpx.Request) -> None:
+        """Add the key, or else the address's user.
+
+        A replayed answer needs none, so its lack is told only when a request must be sent.
+        """
         try:
-            return self._key.get(), {}
+            request.headers.update({**self.auth(self._key.get()), **request.headers})
+            if request.url.username and "authorization" not in request.headers:
+                next(httpx.BasicAuth(request.url.username, request.url.password).auth_flow(request))
         except ProviderError as error:
             if self._clients.recorder() is None:
                 raise
-            return "", {NO_KEY: error}
+            request.extensions[NO_KEY] = error
 
     async def _explained(self, error: ProviderError, model_id: str) -> ProviderError:
         """Return the error under the provider's name, without secrets, and with near names for an unknown model."""
@@ -202,7 +207,7 @@ class HttpProvider(ABC):
             code=error.code,  # type: ignore[arg-type]
             hint=hint,
             status=error.status,
-            request_id=error.request_id,
+            request_id=error.request_id and self._key.redact(error.request_id),
             retry_after=error.retry_after,
             retryable=error.retryable,
         )
@@ -222,15 +227,28 @@ class HttpProvider(ABC):
         Raises:
             ProviderError: It could not be had.
         """
-        key, extensions = self._credentials()
         client = await self._clients.get()
-        with translated(self._base_url):
-            asked = client.build_request("GET", f"{self._base_url}{path}", headers=dict(self.auth(key)), timeout=5)
-            asked.extensions.update(extensions)
-            response = await client.send(asked)
+        with translated(self._shown_url):
+            response = await client.get(f"{self._base_url}{path}", auth=_Signature(self._sign), timeout=5)
         if response.status_code >= 300:
             raise failure(response.content, status=response.status_code, headers=response.headers)
         return response.json()
+
+
+class _Signature(httpx.Auth):
+    """Adds the key when a request leaves, so that it stands in no variable that a traceback could show."""
+
+    def __init__(self, sign: Callable[[httpx.Request], None]) -> None:
+        self._sign = sign
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        self._sign(request)
+        yield request
+
+
+def _beginning(text: str) -> str:
+    """Return the first words; the dots also tell that a key may be cut here."""
+    return text if len(text) <= 100 else f"{text[:100]}…"
 
 
 def event_json(event: ServerSentEvent) -> Any:
@@ -247,5 +265,5 @@ def event_json(event: ServerSentEvent) -> Any:
         return json.loads(event.data)  # also reads NaN, and halves of characters
     except (ValueError, RecursionError):
         raise ProviderError(
-            f"A piece of the answer is not JSON: {event.data[:100]!r}", code="bad_response", retryable=True
+            f"A piece of the answer is not JSON: {_beginning(event.data)!r}", code="bad_response", retryable=True
         ) from None

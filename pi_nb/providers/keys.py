@@ -1,40 +1,53 @@
-"""Keys: read when a request is made, told to nobody."""
+"""Keys: read when a request is made, told to nobody.
+
+Looked for where the provider was told, then in the environment, then in the system's keyring
+(``pip install 'pi-nb[keyring]'``, ``keyring set pi-nb ANTHROPIC_API_KEY``).
+"""
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any, NoReturn
 
 from pi_nb.errors import ProviderError
+from pi_nb.providers.masks import Masks
 
-__all__ = ["Key"]
+__all__ = ["KEYRING_SERVICE", "Key"]
 
-_HIDDEN = "[key]"
+KEYRING_SERVICE = "pi-nb"
 
 
 class Key:
-    """A provider's key, wherever it is: given, made by a function, or in the environment.
+    """A provider's key, wherever it is: given, made by a function, in the environment, or in the keyring.
 
     Args:
-        given: The key, a function that returns it, or None to look into the environment.
-        env: Environment variables that may hold it; the first that is set counts.
+        given: The key, a function that returns it, or None to look into the environment and the keyring.
+        env: Environment variables that may hold it, and the names it may have in the keyring; the first that is
+            there counts.
         needed: False if the provider also answers without.
     """
 
     def __init__(
         self, given: str | Callable[[], str] | None = None, *, env: Sequence[str], needed: bool = True
     ) -> None:
-        self._source = given
+        # a key that was given stands in a function, so that nothing that lists attributes shows it
+        self._source = given if given is None or callable(given) else lambda: given
         self._env = tuple(env)
         self._needed = needed
+        self._told: deque[Callable[[], str]] = deque(maxlen=8)
 
     def __repr__(self) -> str:
         return f"<Key {self.where}>"
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("A key is not to be stored.")
+
     @property
     def where(self) -> str:
-        """Where the key comes from: ``given``, a variable's name, or ``none``."""
+        """Where the key comes from: ``given``, a variable's name, or ``none``; the keyring is not asked for this."""
         if self._source is not None:
             return "given"
         return next((name for name in self._env if os.environ.get(name, "").strip()), "none")
@@ -51,26 +64,37 @@ class Key:
             raise ProviderError(f"no key: {name} is not set.", code="auth", hint=_how_to_set(name))
         if not (key.isascii() and key.isprintable()):
             raise ProviderError(f"The key ({self.where}) contains characters that no key has.", code="auth")
+        if key and all(key != told() for told in self._told):
+            self._told.append(lambda: key)  # a function may give another one next time: this one stays secret too
         return key
 
     def _look(self) -> str:
-        if callable(self._source):
-            return self._source().strip()
         if self._source is not None:
-            return self._source.strip()
-        return os.environ.get(self.where, "").strip()
+            return self._source().strip()
+        return os.environ.get(self.where, "").strip() or next(filter(None, map(_from_keyring, self._env)), "")
 
     def redact(self, text: str) -> str:
         """Return ``text`` without the key, also without the half-masked key that some providers quote."""
-        try:
-            key = self._look()
-        except Exception:
-            return text
-        if len(key) < 8:  # a stand-in such as "none", for servers that need no key
-            return text
-        text = text.replace(key, _HIDDEN)
-        return re.sub(re.escape(key[:7]) + r"[\w*.…-]+", _HIDDEN, text) if len(key) >= 20 else text
+        in_environment = [os.environ.get(name, "").strip() for name in self._env]
+        return Masks([*(told() for told in self._told), *in_environment]).removed(text)
+
+    def redact_all(self, values: Mapping[str, str]) -> dict[str, str]:
+        """Return a mapping with the key taken out of its values."""
+        mask = Masks([told() for told in self._told])
+        return {name: mask.removed(value) for name, value in values.items()}
+
+
+def _from_keyring(name: str) -> str:
+    """Return a key from the system's keyring; empty if there is none, or no keyring."""
+    if find_spec("keyring") is None:
+        return ""
+    keyring: Any = __import__("keyring")
+    try:
+        return str(keyring.get_password(KEYRING_SERVICE, name) or "").strip()
+    except Exception:  # locked, or nobody to unlock it: as if there were none
+        return ""
 
 
 def _how_to_set(name: str) -> str:
-    return f'Set it before you start Jupyter, or here: import os, getpass; os.environ["{name}"] = getpass.getpass()'
+    here = f'import os, getpass; os.environ["{name}"] = getpass.getpass()'
+    return f"Set it before you start Jupyter, or here: {here}; or once for all: keyring set {KEYRING_SERVICE} {name}"

@@ -11,11 +11,12 @@ from urllib.parse import quote
 
 import httpx
 
-__all__ = ["Masks", "bare_url"]
+__all__ = ["Masks", "bare_url", "shown_url"]
 
 HIDDEN = "[key]"
 _AUTH_HEADERS = ("authorization", "proxy-authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie")
 _KEY_PARAMETERS = frozenset({"key", "api_key", "apikey", "api-key", "access_token", "token", "sig", "signature"})
+_HALF_MASKED = rb"[\w-]*(?:[*.]|\xe2\x80\xa6)(?:[\w*.-]|\xe2\x80\xa6)*"
 _SHORTEST = 8  # shorter "keys" are stand-ins such as "none", and words
 
 
@@ -23,6 +24,15 @@ def bare_url(url: httpx.URL) -> str:
     """Return a URL without user, password and parameters that carry keys."""
     kept: Any = [(name, value) for name, value in url.params.multi_items() if name.lower() not in _KEY_PARAMETERS]
     return str(url.copy_with(username=None, password=None, query=str(httpx.QueryParams(kept)).encode() or None))
+
+
+def shown_url(url: str) -> str:
+    """Return an address as it may be shown, whether it is one or not."""
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        return url
+    return bare_url(parsed) if parsed.userinfo or parsed.query else url
 
 
 class Masks:
@@ -76,7 +86,5 @@ def _pattern(forms: list[bytes]) -> re.Pattern[bytes] | None:
     """Return what finds them, also half masked as providers quote them: ``sk-abcd****wxyz``."""
     if not forms:
         return None
-    halves = [
-        re.escape(form[:7]) + rb"(?:[\w*.-]|\xe2\x80\xa6)*[*.\xa6](?:[\w*.-])*" for form in forms if len(form) >= 20
-    ]
+    halves = [re.escape(form[:7]) + _HALF_MASKED for form in forms if len(form) >= 20]
     return re.compile(b"|".join([*map(re.escape, forms), *halves]))
