@@ -30,3 +30,11 @@ window.rowsInView = () => {
   const rows = [...document.querySelectorAll("#here .pt-row")].sort((a, b) => top(a) - top(b));
   return rows.map((row) => [...row.children].filter(told).map((cell) => cell.textContent).join("|"));
 };
+
+// What the view has said, once it has drawn twice and its timers had their turn.
+window.said = async () => {
+  const frame = () => new Promise((done) => requestAnimationFrame(done));
+  await frame();
+  await frame();
+  return model.out.splice(0);
+};

@@ -429,7 +429,7 @@ def test_any_tree_can_be_looked_at(chrome: Any, show: Show) -> None:
         for _ in range(5):
             for _ in range(dice.randint(1, 25)):
                 grow(session, dice)
-            page.pump(0.06)
+            page.pump()
         for _ in range(25):
             page.page.locator(".pt-rows").focus()
             page.page.keyboard.press(
@@ -456,6 +456,7 @@ def grow(session: Session, dice: random.Random) -> None:
         session.storage.append(entry)
         if session.leaf_id not in ids:
             session.storage.append(entry.model_copy(update={"id": "sound", "parent_id": None}))
+        session.refresh()
     else:
         role = dice.choice(["user", "assistant"])
         session.append_message(

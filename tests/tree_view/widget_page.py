@@ -115,22 +115,22 @@ class WidgetPage:
             [state, into],
         )
 
-    def pump(self, quiet: float = 0.07, *, deadline: float = 30) -> None:
-        """Carry messages both ways until nothing has been said for ``quiet`` seconds."""
+    def pump(self, *, deadline: float = 30) -> None:
+        """Carry messages both ways until the page has drawn three times with nothing more to say."""
         end = time.monotonic() + deadline
-        last = time.monotonic()
-        while time.monotonic() - last < quiet and time.monotonic() < end:
-            asked = self.page.evaluate("() => model.out.splice(0)")
+        quiet = 0
+        while quiet < 3 and time.monotonic() < end:
+            asked = self.page.evaluate("() => said()")
             for content in asked:
                 self.comm.handle_msg({"content": {"data": {"method": "custom", "content": content}}, "buffers": []})
-            said = self.comm.take()
-            if said:
-                self.page.evaluate("(messages) => messages.forEach((message) => model.take(message))", said)
-            if asked or said:
-                last = time.monotonic()
-            else:
-                time.sleep(0.01)
-        self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            told = self.comm.take()
+            if told:
+                self.page.evaluate("(messages) => messages.forEach((message) => model.take(message))", told)
+            quiet = 0 if asked or told or not self._published() else quiet + 1
+
+    def _published(self) -> bool:
+        """Return whether the page has heard of every entry, or never will."""
+        return self.view.rev == len(self.view.session) or not self.view._open
 
     def rows(self) -> list[str]:
         """Return what the rows in view say, top down."""
