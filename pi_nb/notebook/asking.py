@@ -47,6 +47,7 @@ class Asking:
         ip = self._runtime.ip
         if not has_stdin(ip):
             return None
+        await draw_for(self._runtime)  # the answer's output comes first, and says that a question is open
         shown = await in_thread(show_question, question=question, cwd=self._runtime.session.cwd)
         if not has_kernel(ip):
             return await self._ask_in_terminal(shown)
@@ -128,12 +129,14 @@ class Asking:
 
     async def _line(self, shown: Shown, above: str = "") -> Answer | None:
         """Return what the user types, or None if nobody can; an interrupt is one of the whole run."""
-        await draw_for(self._runtime)  # the main thread will be busy waiting
         errand = on_main_thread(self._runtime, partial(read_answer, shown, above, input))
         try:
             await errand.ended().wait()
             return errand.outcome.result()
-        except (ErrandInterrupted, NotImplementedError, ErrandStopped):  # a kernel without input() raises the second
+        except ErrandInterrupted:
+            await self._runtime.harness.abort()
+            return None
+        except (NotImplementedError, ErrandStopped):  # a kernel without input() raises the first
             return None
         finally:
             errand.stop()

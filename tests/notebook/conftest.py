@@ -155,6 +155,7 @@ def make_kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[.
         folder = cwd or tmp_path_factory.mktemp("work")
         env.setdefault("PI_CODING_AGENT_SESSION_DIR", str(folder / ".sessions"))
         env.setdefault("PI_NB_MODEL", "scripted:any")
+        env.setdefault("PI_NB_CONFIG_DIR", str(folder / ".config"))
         kernels.append(Kernel(folder, **env))
         return kernels[-1]
 
