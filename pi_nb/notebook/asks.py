@@ -41,6 +41,7 @@ class Ask:
         max_turns: Limit for this run only, or None.
         out: Variable to store the reply in, or None.
         background: True to give the prompt back at once.
+        branch: Which of several branches that answer one prompt, counted from 1; None if it is the only one.
     """
 
     text: str
@@ -57,6 +58,7 @@ class Ask:
     max_turns: int | None = None
     out: str | None = None
     background: bool = False
+    branch: int | None = None
 
     @property
     def content(self) -> tuple[Block, ...]:
@@ -74,11 +76,12 @@ class Ask:
         known |= {"maxTurns": self.max_turns}  # type: ignore[dict-item]
         return {name: value for name, value in known.items() if value is not None}
 
-    def beside(self, system_prompt: str, **more: Any) -> dict[str, Any]:
+    def beside(self, system_prompt: str) -> dict[str, Any]:
         """Return what is written beside the prompt's message: its cell, and the terms it was asked under."""
-        wire = self.cell.to_wire()
         terms = self.terms(system_prompt)
-        return {name: {**fields, **({"terms": terms} if terms else {}), **more} for name, fields in wire.items()}
+        more: dict[str, Any] = {"terms": terms} if terms else {}
+        more |= {"branch": self.branch} if self.branch is not None else {}
+        return {name: {**fields, **more} for name, fields in self.cell.to_wire().items()}
 
 
 def ask_from(runtime: Runtime, given: argparse.Namespace, text: str) -> Ask:

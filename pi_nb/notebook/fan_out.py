@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -22,11 +22,13 @@ from pi_nb.notebook.asks import Ask, check, check_model
 from pi_nb.notebook.caption import Caption, clean
 from pi_nb.notebook.checks import check_level
 from pi_nb.notebook.columns import Column, columns_bundle
+from pi_nb.notebook.fan_replay import find_stored_fan, show_stored_fan
 from pi_nb.notebook.jobs import Background, follow, leave
 from pi_nb.notebook.placing import place_leaf
 from pi_nb.notebook.prompting import configure, described
 from pi_nb.notebook.redraw import Redraw
 from pi_nb.notebook.references import give_label
+from pi_nb.notebook.replay import begins_at_root
 from pi_nb.notebook.reply import Reply
 from pi_nb.notebook.status import leaf_line
 from pi_nb.notebook.transcript import Snapshot, Transcript
@@ -48,10 +50,15 @@ class Variant:
     model: str | None = None
     thinking: str | None = None
 
+    def title(self, number: int) -> str:
+        """Return what its column is called."""
+        name = ", ".join(part for part in (self.model, self.thinking and f"thinking {self.thinking}") if part)
+        return f"{number} · {name}" if name else str(number)
+
     @property
-    def name(self) -> str:
-        """What its column is called, beside its number."""
-        return ", ".join(part for part in (self.model, self.thinking and f"thinking {self.thinking}") if part)
+    def settings(self) -> int:
+        """How many entries its own settings are."""
+        return (self.model is not None) + (self.thinking is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +74,16 @@ class Fan:
     variants: tuple[Variant, ...]
     pick: int | None = None
     score: Callable[[Reply], Any] | None = None
+
+    def scored(self, reply: Reply) -> str:
+        """Return a reply's score as it is shown; of a scorer that raises, what it said; empty without a scorer."""
+        if self.score is None:
+            return ""
+        try:
+            value = self.score(reply)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+        return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def fan_from(runtime: Runtime, given: Namespace) -> Fan | None:
@@ -125,6 +142,11 @@ def fan_out(runtime: Runtime, ask: Ask, fan: Fan) -> list[Reply] | Background:
         Stopped: The user stopped them.
     """
     check(runtime, ask)
+    stored = find_stored_fan(runtime, ask, fan) if ask.replay else None
+    if stored is not None:
+        return show_stored_fan(runtime, ask, fan, stored)
+    if begins_at_root(runtime, ask):
+        ask = replace(ask, place="root")
     runtime.begun = True
     job = FanJob(runtime, ask, fan)
     return leave(runtime, job) if ask.background else follow(runtime, job)
@@ -156,13 +178,13 @@ class FanJob:
         self._note = await place_leaf(harness, ask)
         await configure(self._runtime, harness, ask)
         before = harness.system_prompt, harness.max_turns
-        beside = ask.beside(before[0])
+        beside = [replace(ask, branch=number).beside(before[0]) for number in range(1, len(self._fan.variants) + 1)]
         harness.system_prompt = before[0] if ask.system is None else ask.system
         harness.max_turns = ask.max_turns or before[1]
         self._live.show_status("running")
         try:
             at = harness.session.leaf_id
-            await asyncio.gather(*(self._one(k, at, _numbered(beside, k)) for k in range(len(self._fan.variants))))
+            await asyncio.gather(*(self._one(k, at, fields) for k, fields in enumerate(beside)))
             await self._pick()
         finally:
             harness.system_prompt, harness.max_turns = before
@@ -210,7 +232,7 @@ class FanJob:
 
     def draw(self) -> None:
         """Show what is new."""
-        self._output.draw(lambda: columns_bundle(self._columns({}), note=self._note))
+        self._output.draw(lambda: columns_bundle(self._columns(), note=self._note))
 
     def finish(self) -> list[Reply]:
         """Pick, label and score; show the answers as they ended and return them."""
@@ -219,7 +241,7 @@ class FanJob:
         session = self._harness.session
         runs = [transcript.snapshot() for transcript in self._transcripts]
         replies = [Reply.of(run, session.id) for run in runs]
-        scores = self._scores(replies)
+        scores = [self._fan.scored(reply) for reply in replies]
         self._label(runs)
         if any(run.entries for run in runs):
             closing = self._whereabouts()
@@ -236,22 +258,18 @@ class FanJob:
         error = self.future.exception()
         return error if isinstance(error, PiError) or error is None else PiError(str(error))
 
-    def _columns(self, scores: dict[int, str]) -> list[Column]:
+    def _columns(self, scores: Sequence[str] = ()) -> list[Column]:
         model = str(self._harness.model)
         return [
             Column(
-                title=f"{k + 1}" + (f" · {variant.name}" if variant.name else ""),
+                title=variant.title(k + 1),
                 run=transcript.snapshot(),
                 caption=Caption(model=variant.model or model),
                 failure=self._failures.get(k, ""),
-                score=scores.get(k, ""),
+                score=scores[k] if scores else "",
             )
             for k, (variant, transcript) in enumerate(zip(self._fan.variants, self._transcripts, strict=True))
         ]
-
-    def _scores(self, replies: list[Reply]) -> dict[int, str]:
-        score = self._fan.score
-        return {} if score is None else {k: _scored(score, reply) for k, reply in enumerate(replies)}
 
     def _label(self, runs: list[Snapshot]) -> None:
         for k, run in enumerate(runs, 1):
@@ -268,20 +286,7 @@ class FanJob:
         return f"{where} That is before the prompt; {ways} goes on with an answer."
 
 
-def _numbered(beside: dict[str, Any], k: int) -> dict[str, Any]:
-    return {name: {**fields, "branch": k + 1} for name, fields in beside.items()}
-
-
 def _why(answer: AssistantMessage) -> str:
     if answer.stop_reason != "error":
         return ""
     return clean(answer.error_message or "It said nothing of why.")
-
-
-def _scored(score: Callable[[Reply], Any], reply: Reply) -> str:
-    """Return a score as it is shown; a scorer that raises scores its own name."""
-    try:
-        value = score(reply)
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -79,6 +79,10 @@ def follow(runtime: Runtime, job: Job) -> Any:
         pump.run(job.future, job.draw)
     except CancelledError:
         raise Stopped from None
+    except PiError:
+        if pump.interrupted:
+            raise Stopped from None
+        raise
     finally:
         runtime.pump = None
         result = job.finish()

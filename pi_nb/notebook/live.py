@@ -27,7 +27,7 @@ EVERY = 0.05  # seconds between two looks at a streaming answer
 class Live:
     """The harness of one session and its view, made when first wanted."""
 
-    def __init__(self, runtime: Runtime, session: Session) -> None:
+    def __init__(self, runtime: Runtime, session: Session, *, view: TreeView | None = None) -> None:
         settings = runtime.settings
         self.session = session
         self.harness = AgentHarness(
@@ -42,7 +42,8 @@ class Live:
         )
         self.harness.on("tool_call", runtime.approvals.policy(session))
         self._owner = runtime.owner
-        self._view: TreeView | None = None
+        self._runtime = runtime
+        self._view = view
         self._due = 0.0
         self._unsubscribe = self.harness.subscribe(self._feed)
 
@@ -52,10 +53,20 @@ class Live:
         if self._view is None:
             from pi_nb.views.tree_view import TreeView
 
-            self._view = TreeView(self.session, checkout=self.harness.navigate_tree, submit=self._owner.call)
+            self._view = TreeView(self.session, checkout=self._move, submit=self._owner.call)
             if not self.harness.is_idle:
                 self._view.set_status("running")
         return self._view
+
+    def _move(self, target: str | None) -> Any:
+        """Move the leaf with the harness that counts now: settings may have made another one."""
+        return self._runtime.harness.navigate_tree(target)
+
+    def retire(self) -> TreeView | None:
+        """Let another take over, with the view if there is one."""
+        self._unsubscribe()
+        view, self._view = self._view, None
+        return view
 
     def show_status(self, status: str) -> None:
         """Let the tree say ``running`` or ``idle``, for runs with subscribers of their own; on the owner thread."""

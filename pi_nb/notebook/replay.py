@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pi_nb.session.context import Context
     from pi_nb.session.tree import Session
 
-__all__ = ["Stored", "begins_at_root", "find_stored", "place_for_replay", "show_stored"]
+__all__ = ["Stored", "begins_at_root", "find_stored", "place_for_replay", "show_stored", "transcript_of"]
 
 NEWEST = 50  # sessions of this folder that are looked through where none is bound to the notebook
 
@@ -101,7 +101,9 @@ def _is_same(runtime: Runtime, entry: MessageEntry, ask: Ask) -> bool:
     """Return whether a prompt said the same thing under the same terms."""
     assert isinstance(entry.message, UserMessage)
     same = _wire(entry.message.content) == _wire(ask.content)
-    return bool(same and cell_of(entry).get("terms", {}) == ask.terms(runtime.system_prompt))
+    cell = cell_of(entry)
+    same = same and cell.get("branch") == ask.branch
+    return bool(same and cell.get("terms", {}) == ask.terms(runtime.system_prompt))
 
 
 def _same_settings(ask: Ask, now: Context, then: Context, answer: AssistantMessage) -> bool:
@@ -143,14 +145,20 @@ def _is_prompt(entry: Any) -> bool:
     return isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
 
 
-def show_stored(runtime: Runtime, ask: Ask, stored: Stored) -> Reply:
-    """Show a stored run in the cell, put the leaf behind it, and return its reply."""
-    session, runtime.begun = runtime.session, True
-    _place_leaf(session, stored)
+def transcript_of(stored: Stored) -> Transcript:
+    """Return a stored run as it was shown."""
     transcript = Transcript()
     for entry in stored.run:
         transcript.feed(MessageEnd(entry.message, entry.id))
     transcript.settle(stored=True)
+    return transcript
+
+
+def show_stored(runtime: Runtime, ask: Ask, stored: Stored) -> Reply:
+    """Show a stored run in the cell, put the leaf behind it, and return its reply."""
+    session, runtime.begun = runtime.session, True
+    _place_leaf(session, stored)
+    transcript = transcript_of(stored)
     run = transcript.snapshot()
     if ask.label and run.answer_entry and not session.read_only:
         give_label(session, run.answer_entry, ask.label)

@@ -74,6 +74,8 @@ class Runtime:
         self._registry: Registry | None = None
         self._session: Session | None = None
         self._live: Live | None = None
+        self._stale = False  # what the harness was made with has changed
+        settings.observe(self._on_setting)
         self._tools: dict[str, Tool] | None = None
         self._approvals: Approvals | None = None
         self._opened: tuple[str | None, int] = (None, 0)
@@ -98,8 +100,7 @@ class Runtime:
     def registry(self, registry: Registry) -> None:
         with self._lock:
             self._registry = registry
-            if self._session is not None:
-                self._open(self._session)
+            self._stale = True
 
     @property
     def root(self) -> Path:
@@ -133,10 +134,11 @@ class Runtime:
         """The harness of the session and what shows it."""
         with self._lock:
             session = self.session
-            if self._live is None:
+            if self._live is None or (self._stale and not self.busy):
                 from pi_nb.notebook.live import Live
 
-                self._live = Live(self, session)
+                self._stale = False
+                self._live = Live(self, session, view=self._live.retire() if self._live else None)
             return self._live
 
     @property
@@ -168,6 +170,9 @@ class Runtime:
     def tree_view(self) -> TreeView:
         """The live tree of the session; one widget, however often it is displayed."""
         return self.live.tree_view
+
+    def _on_setting(self, _change: Any) -> None:
+        self._stale = True
 
     # ------------------------------------------------------------ sessions
 

@@ -240,12 +240,12 @@ def test_unknown_things_name_what_is_near(kernel: Any) -> None:
     for line, message in {
         "%pi_checkout seriuos": "Did you mean serious?",
         "%pi --from seriuos x": "Did you mean serious?",
-        "%pi --modle a:b x": "Did you mean --model?",
+        "%pi --modle a:b x": "Did you mean --model or --models?",
         "%pi --model nowhere:x x": "There is no provider 'nowhere'.",
         "%pi --thinking hihg x": "Did you mean high",
         "%pi --tools nope x": "There is no tool 'nope'.",
         "%pi --out 1x x": "cannot be the name of a variable",
-        "%pi_session opne": "Did you mean open?",
+        "%pi_session opne": "Did you mean open or clone?",
         "%pi_model nonsense": "is not a model reference",
         "%%pi\n  \n": "The prompt is empty.",
     }.items():
@@ -313,7 +313,7 @@ def test_completion(kernel: Any) -> None:
     kernel.run("%pi --label fruit hi")
     answer = entries(kernel)[-2]
     assert answer["message"]["role"] == "assistant"
-    assert [c["text"] for c in kernel.complete("%%pi --mo")] == ["--model"]
+    assert [c["text"] for c in kernel.complete("%%pi --mo")] == ["--model", "--models"]
     assert [c["text"] for c in kernel.complete("%pi --thinking h")] == ["high"]
     assert [c["text"] for c in kernel.complete("%pi_checkout fr")] == ["fruit"]
     found = kernel.complete(f"%pi_checkout {answer['id'][:4]}")
