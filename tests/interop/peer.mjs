@@ -1,7 +1,10 @@
-// Real pi, asked from a test. node peer.mjs read FILE | write ROOT | extend FILE | manager FILE: prints JSON.
+// Real pi, asked from a test; prints JSON.
+//   node peer.mjs read FILE | extend FILE | write ROOT          pi-agent-core 0.80.10
+//   node peer.mjs manager FILE | manager-write ROOT             pi-coding-agent 1.6.0
+// With several FILEs it prints a list.
 import { tmpdir } from "node:os";
 
-const [command, place] = process.argv.slice(2);
+const [command, ...places] = process.argv.slice(2);
 
 async function describe(session) {
   const context = await session.buildContext();
@@ -37,7 +40,7 @@ const assistant = (text) => ({
   timestamp: 1767225600000,
 });
 
-async function harness() {
+async function harness(place) {
   const pi = await import("pi-harness/node");
   const env = new pi.NodeExecutionEnv({ cwd: tmpdir() });
   if (command === "write") {
@@ -65,18 +68,46 @@ async function harness() {
   return describe(session);
 }
 
-async function manager() {
+async function manager(place) {
   const url = new URL("./node_modules/@earendil-works/pi-coding-agent/dist/core/session-manager.js", import.meta.url);
   const { SessionManager } = await import(url);
-  const session = SessionManager.open(place);
+  if (command === "manager-write") return seen(grown(SessionManager.create("/demo/proj", place)));
+  return seen(SessionManager.open(place));
+}
+
+function grown(session) {
+  session.appendModelChange("faux", "faux-2");
+  session.appendMessage(user("one"));
+  const first = session.appendMessage(assistant("answer one"));
+  session.appendMessage(user("two"));
+  session.appendMessage(assistant("answer two"));
+  session.appendLabelChange(first, "first answer");
+  session.branch(first);
+  session.appendThinkingLevelChange("high");
+  const third = session.appendMessage(user("three ☕"));
+  session.appendMessage(assistant("answer three"));
+  session.appendCompaction("the story so far", third, 1234);
+  session.appendSessionInfo("a name");
+  session.branchWithSummary(first, "what was tried");
+  session.appendMessage(user("four"));
+  session.appendMessage(assistant("answer four"));
+  return session;
+}
+
+function seen(session) {
   const context = session.buildSessionContext();
   return {
+    file: session.getSessionFile(),
     leafId: session.getLeafId(),
     entries: session.getEntries().map((entry) => entry.id),
     branch: session.getBranch().map((entry) => entry.id),
     messages: context.messages,
+    model: context.model,
+    thinkingLevel: context.thinkingLevel,
     name: session.getSessionName() ?? null,
   };
 }
 
-console.log(JSON.stringify(await (command === "manager" ? manager() : harness())));
+const answers = [];
+for (const place of places) answers.push(await (command.startsWith("manager") ? manager(place) : harness(place)));
+console.log(JSON.stringify(answers.length === 1 ? answers[0] : answers));

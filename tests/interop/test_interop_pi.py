@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from pi_nb.messages import AssistantMessage, TextContent, Usage, UserMessage
 from pi_nb.session.repo import SessionRepo
@@ -15,6 +17,42 @@ from pi_nb.session.tree import Session
 
 pytestmark = pytest.mark.npm
 Peer = Callable[..., Any]
+Step = tuple[str, int, str]
+Act = Callable[[Session, str, str], Any]
+
+
+def _compact(session: Session, _: str, text: str) -> None:
+    """Keep the last entry, unless it is a compaction: 0.80.10 shows the summaries of kept compactions too."""
+    path = session.path()
+    kept = path[-1].id if path and path[-1].type != "compaction" else "nothing"
+    session.append_compaction(text or "so far", kept, 7)
+
+
+ACTS: dict[str, Act] = {
+    "user": lambda session, _, text: session.append_message(user(text)),
+    "assistant": lambda session, _, text: session.append_message(assistant(text)),
+    "move": lambda session, entry, _: session.move_to(entry),
+    "root": lambda session, *_: session.move_to(None),
+    "label": lambda session, entry, text: session.append_label(entry, text),
+    "name": lambda session, _, text: session.append_session_info(text),
+    "model": lambda session, _, text: session.append_model_change("faux", text or "m"),
+    "level": lambda session, *_: session.append_thinking_level_change("low"),
+    "note": lambda session, _, text: session.append_custom_message("note", text),
+    "custom": lambda session, _, text: session.append_custom("data", {"text": text}),
+    "summary": lambda session, entry, text: session.append_branch_summary(entry, text),
+    "compact": _compact,
+}
+
+
+def played(script: list[Step], repo: SessionRepo) -> Session:
+    """Return a new session, with something said, in which these steps were taken."""
+    session = repo.create("/demo/proj")
+    session.append_message(user("at first"))
+    session.append_message(assistant("at once"))
+    for name, number, text in script:
+        entries = session.entries()
+        ACTS[name](session, entries[number % len(entries)].id, text)
+    return session
 
 
 def described(session: Session) -> dict[str, Any]:
@@ -109,15 +147,47 @@ def test_pi_reads_our_forks(ours: Session, peer: Peer, tmp_path: Path) -> None:
         assert peer("read", fork.file) == described(fork)
 
 
-def test_the_command_line_of_today_reads_it_too(ours: Session, peer: Peer, packages: Path, tmp_path: Path) -> None:
-    """Pi 1.6.0 knows no leaf entries; where the last line is none it has our branch and our context."""
-    if not (packages / "node_modules" / "@earendil-works" / "pi-coding-agent").is_dir():
-        pytest.skip("pi 1.6.0 is not in the npm folder (PI_NB_NPM_CACHE)")
+def test_the_command_line_of_today_goes_on_where_the_file_ends(ours: Session, peer: Peer, tmp_path: Path) -> None:
+    """Pi 1.6.0 knows no leaf entries: it disagrees where one is the last line, and a handoff makes it agree."""
     with SessionRepo(tmp_path).open(ours.id) as session:
-        session.append_message(user("at the end"))
-    seen = peer("manager", session.file)
+        last = session.entries()[len(session) - 1]
+        assert last.type == "leaf"
+        assert peer("manager", session.file)["leafId"] == last.id
+        assert session.handoff()
+        assert as_manager(session) == peer("manager", session.file)
+        assert session.handoff() is None
+
+
+def test_we_read_what_the_command_line_of_today_writes(peer: Peer, tmp_path: Path) -> None:
+    """A session made by pi 1.6.0, with branches, a summary and a compaction, is to us what it is to pi."""
+    seen = peer("manager-write", tmp_path)
+    before = Path(seen["file"]).read_bytes()
+    with SessionRepo(tmp_path).open(seen["file"], read_only=True) as session:
+        assert session.warnings == ("The session is read-only: it was opened for reading.",) or not session.warnings
+        assert as_manager(session) == seen
+    assert Path(seen["file"]).read_bytes() == before
+
+
+def as_manager(session: Session) -> dict[str, Any]:
+    """Return what pi 1.6.0 says of a session, as we see it."""
     mine = described(session)
-    assert (seen["leafId"], seen["branch"], seen["messages"]) == (mine["leafId"], mine["branch"], mine["messages"])
-    assert seen["entries"] == [entry["id"] for entry in mine["entries"]]
-    assert seen["name"] == "a name"
-    assert json.loads(session.file.read_text(encoding="utf-8").splitlines()[-1])["type"] == "message"
+    keys = ("file", "leafId", "branch", "messages", "model", "thinkingLevel", "name")
+    return {key: mine[key] for key in keys} | {"entries": [entry["id"] for entry in mine["entries"]]}
+
+
+STEPS = st.lists(st.tuples(st.sampled_from(sorted(ACTS)), st.integers(0, 30), st.text(max_size=8)), max_size=14)
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@given(scripts=st.lists(STEPS, min_size=8, max_size=8))
+def test_both_agree_on_whatever_is_done(scripts: list[list[Step]], peer: Peer) -> None:
+    """Random steps: both pis see our leaf, branch, context and state; 1.6.0 after a handoff."""
+    with tempfile.TemporaryDirectory() as folder:
+        sessions = [played(script, SessionRepo(folder)) for script in scripts]
+        files = [session.file for session in sessions]
+        assert peer("read", *files) == [described(session) for session in sessions]
+        for session in sessions:
+            session.handoff()
+        assert peer("manager", *files) == [as_manager(session) for session in sessions]
+        for session in sessions:
+            session.close()
