@@ -47,7 +47,7 @@ class Asking:
         ip = self._runtime.ip
         if not has_stdin(ip):
             return None
-        await draw_for(self._runtime)  # the answer's output comes first, and says that a question is open
+        draw_for(self._runtime)  # the answer's output comes first, and says that a question is open
         shown = await in_thread(show_question, question=question, cwd=self._runtime.session.cwd)
         if not has_kernel(ip):
             return await self._ask_in_terminal(shown)

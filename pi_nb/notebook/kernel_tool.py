@@ -106,7 +106,7 @@ class _Call:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(ended.wait(), TICK)
             self._tell()
-            await draw_for(self._runtime)
+            draw_for(self._runtime)
             now = time.monotonic()
             if ended.is_set() or now < self._due:
                 continue

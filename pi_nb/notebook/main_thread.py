@@ -153,11 +153,11 @@ def on_main_thread(runtime: Runtime, function: Callable[[], T]) -> Errand[T]:
     return errand
 
 
-async def draw_for(runtime: Runtime) -> None:
-    """Draw the cell that the main thread has no time to draw, because it is on an errand."""
+def draw_for(runtime: Runtime) -> None:
+    """Draw the cell that the main thread has no time to draw, because it is on an errand; for the owner thread."""
     pump = runtime.pump
     if pump is not None:
-        await asyncio.to_thread(pump.tick)
+        pump.tick()
 
 
 def _interrupt_main_thread() -> None:

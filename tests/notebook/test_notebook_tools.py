@@ -21,9 +21,8 @@ def test_to_begin_with_none_is_active(kernel: Any) -> None:
 
 def test_choosing_is_an_entry_on_the_branch(kernel: Any) -> None:
     """The choice is offered to the model, belongs to its branch, and comes back with it."""
-    kernel.run(
-        "provider = script(*[Reply('x') for _ in range(4)])\nnames = lambda: [t.name for t in provider.requests[-1].tools]"
-    )
+    kernel.run("provider = script(*[Reply('x') for _ in range(4)])")
+    kernel.run("names = lambda: [t.name for t in provider.requests[-1].tools]")
     kernel.run("%pi --label plain hi")
     assert kernel.run("%pi_tools read,grep").stream == "Active on this branch: read, grep.\n"
     kernel.run("%pi --label tools look")
