@@ -11,7 +11,7 @@ import io
 import sys
 from typing import Any, NoReturn
 
-import orjson
+import msgspec
 
 from pi_nb.errors import SessionError
 from pi_nb.session import lines
@@ -23,6 +23,25 @@ from pi_nb.session.rawlines import RawLines
 __all__ = ["Scan"]
 
 _GLOBAL = frozenset({"label", "session_info", "leaf"})
+
+
+class _Message(msgspec.Struct, gc=False):
+    """What the index wants to know of a message."""
+
+    role: str
+
+
+class _Envelope(msgspec.Struct, gc=False):
+    """What the index wants to know of an entry. The rest of the line is checked to be JSON, and not made."""
+
+    type: str
+    id: str
+    parentId: str | None  # noqa: N815 - the name on disk
+    timestamp: str
+    message: _Message | None = None
+
+
+_read_envelope = msgspec.json.Decoder(_Envelope).decode
 
 
 class Scan:
@@ -84,29 +103,23 @@ class Scan:
 
     def _read(self, stream: io.BytesIO, number: int) -> None:
         """Read the entries. This loop is the price of opening a long session: it is written out, and calls little."""
-        index, loads, intern, odd = self.index, orjson.loads, sys.intern, self._take_odd
+        index, read, intern, odd = self.index, _read_envelope, sys.intern, self._take_odd
         mark, add_id, add_parent = index.lines.starts.append, index.ids.append, index.parents.append
         add_type, add_role = index.types.append, index.roles.append
         start, leaf = stream.tell(), None
         for line in stream:
             number += 1
             try:
-                fields = loads(line)
-                entry_id, parent, stamp = fields["id"], fields["parentId"], fields["timestamp"]
-                kind = intern(fields["type"])
-                role = intern(fields["message"]["role"]) if kind == "message" else None
-            except (ValueError, KeyError, TypeError):
-                kind = "leaf"  # not plain
-            if (
-                kind not in _GLOBAL
-                and type(entry_id) is type(stamp) is str
-                and entry_id
-                and stamp
-                and (parent is None or type(parent) is str)
-            ):
+                entry = read(line)
+                entry_id, kind = entry.id, intern(entry.type)
+                role = intern(entry.message.role) if kind == "message" else None  # type: ignore[union-attr]
+                plain = kind not in _GLOBAL and entry_id and entry.timestamp
+            except (msgspec.MsgspecError, AttributeError, RecursionError):
+                plain = ""
+            if plain:
                 mark(start)
                 add_id(entry_id)
-                add_parent(parent or None)
+                add_parent(entry.parentId or None)
                 add_type(kind)
                 add_role(role)
                 leaf = entry_id
