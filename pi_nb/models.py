@@ -29,12 +29,21 @@ class ModelRef:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per million tokens."""
+    """US dollars per million tokens.
+
+    Attributes:
+        above: Prices of long prompts: for those of more tokens than the number, all tokens cost the price beside it.
+    """
 
     input: float = 0.0
     output: float = 0.0
     cache_read: float = 0.0
     cache_write: float = 0.0
+    above: tuple[tuple[int, Price], ...] = ()
+
+    def at(self, prompt_tokens: int) -> Price:
+        """Return the price of a call whose prompt, cached parts included, is that long."""
+        return max(((start, price) for start, price in self.above if prompt_tokens > start), default=(0, self))[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +59,7 @@ class Model:
         reasoning: True if it can think before answering.
         vision: True if it takes images.
         price: What it costs; zeros when unknown or free.
+        thinking_levels: The levels it really has, ``off`` among them if it can stop thinking; empty when unknown.
     """
 
     provider: str
@@ -60,6 +70,7 @@ class Model:
     reasoning: bool = False
     vision: bool = False
     price: Price = field(default_factory=Price)
+    thinking_levels: tuple[str, ...] = ()
 
     @property
     def ref(self) -> ModelRef:

@@ -17,6 +17,7 @@ from pi_nb.harness.tools import Tool
 from pi_nb.models import THINKING_LEVELS, Model
 from pi_nb.providers.base import Provider
 from pi_nb.providers.registry import Registry
+from pi_nb.providers.thinking import thinking_note
 from pi_nb.session.entries import ThinkingLevelChangeEntry
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ class Configuration:
     ) -> None:
         self.registry = registry
         self.notices = notices
+        self._noted: set[str] = set()  # what is worth saying once
         self.tools: dict[str, Tool] = {}
         self.active: tuple[str, ...] = ()
         self.replace_tools(tools, [tool.name for tool in tools] if active is None else active)
@@ -155,6 +157,10 @@ class Configuration:
             raise HarnessError(
                 "No model is set.", code="invalid_state", hint="Choose one: set_model('provider:model')."
             )
+        note = thinking_note(model, self.thinking_level)
+        if note and note not in self._noted:
+            self._noted.add(note)
+            self.notices.append(note)
         return Settings(
             model,
             lambda: self._provider(model),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pi_nb.errors import ProviderError
@@ -28,7 +29,7 @@ from pi_nb.providers.keys import Key
 from pi_nb.providers.loose import as_index, as_list, as_object, as_text
 from pi_nb.providers.other_block import OtherBlock
 from pi_nb.providers.sse import ServerSentEvent
-from pi_nb.providers.thinking import anthropic_thinking, takes_temperature
+from pi_nb.providers.thinking import anthropic_levels, anthropic_thinking, takes_temperature
 from pi_nb.providers.transform import LlmMessage, acceptable, framed
 
 __all__ = ["AnthropicProvider"]
@@ -64,7 +65,8 @@ class AnthropicProvider(HttpProvider):
 
     def model(self, model_id: str) -> Model:
         """Return what is known of a model."""
-        return look_up(self.name, model_id, api=self.api, context_window=200_000)
+        found = look_up(self.name, model_id, api=self.api, context_window=200_000)
+        return found if found.thinking_levels else replace(found, thinking_levels=anthropic_levels(found))
 
     def path(self, request: Request) -> str:
         """Return where messages are asked for."""

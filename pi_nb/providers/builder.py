@@ -159,7 +159,7 @@ class MessageBuilder:
     ) -> None:
         """Set the usage from what a provider says, at the model's price; ``output`` counts ``reasoning`` too."""
         tokens = tuple(map(as_count, (input, output, cache_read, cache_write)))
-        price = self.model.price
+        price = self.model.price.at(tokens[0] + tokens[2] + tokens[3])
         rates = (price.input, price.output, price.cache_read, price.cache_write)
         costs = [count * rate / 1e6 for count, rate in zip(tokens, rates, strict=True)]
         names = ("input", "output", "cache_read", "cache_write")

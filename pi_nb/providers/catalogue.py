@@ -1,18 +1,22 @@
 """What is known of well-known models, a guess for the others, and how to say that one does not exist.
 
-The table is a starting point, not a gate: any name may be used. Limits are in tokens, prices in US dollars per
-million tokens (prompt, answer, prompt read from the cache, prompt written to it); they change, the table may be old.
+The table is a starting point, not a gate: any name may be used. It says what no list of prices says (longest answers,
+who thinks, who sees pictures), and prices for when :mod:`~pi_nb.providers.price_list` has none. Limits are in tokens,
+prices in US dollars per million tokens (prompt, answer, prompt read from the cache, prompt written to it).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
 
 from pi_nb.errors import ProviderError
 from pi_nb.models import Model, Price
+from pi_nb.providers.own_models import corrected
+from pi_nb.providers.price_list import listed
 
 __all__ = ["known_models", "look_up", "near", "unknown_model"]
 
@@ -69,7 +73,11 @@ groq       llama-3.1-8b-instant  131072 131072 -   0.05  0.08  0      0
 _SEES = re.compile(
     r"vision|llava|pixtral|[-.]vl\b|vl[-:]|gpt-[4-9]|\bo[134]\b|claude|gemini|gemma-?[3-9]|llama-?4", re.I
 )
-_THINKS = re.compile(r"reason|think|\br1\b|qwq|qwen-?3|gpt-oss|gpt-[5-9]|\bo[134]\b|magistral|deepseek|glm-[4-9]", re.I)
+_THINKS = re.compile(
+    r"reason|think|\br1\b|qwq|qwen-?3|gpt-oss|gpt-[5-9]|\bo[134]\b|magistral|deepseek|glm-[4-9]"
+    r"|claude-([a-z]+-)?([4-9]|3[-.]7)|gemini-(2\.5|[3-9])",
+    re.I,
+)
 _DATED = re.compile(r"[-@]20\d\d-?\d\d-?\d\d$")  # a dated name has the limits of the undated one
 
 
@@ -81,6 +89,7 @@ def known_models() -> dict[tuple[str, str], Model]:
 
 def _row(line: str) -> Model:
     provider, name, window, answer, abilities, *prices = line.split()
+    input, output, cache_read, cache_write = map(float, prices)
     return Model(
         provider,
         name,
@@ -88,32 +97,35 @@ def _row(line: str) -> Model:
         max_tokens=int(answer),
         reasoning="R" in abilities,
         vision="V" in abilities,
-        price=Price(*map(float, prices)),
+        price=Price(input, output, cache_read, cache_write),
     )
 
 
 def look_up(provider: str, model_id: str, *, api: str, context_window: int = 128_000) -> Model:
-    """Return what is known of a model; for an unknown one, a guess from its name and ``context_window``."""
+    """Return what is known of a model; for an unknown one, a guess from its name and ``context_window``.
+
+    The user's own file goes first, then today's price list, then the table here.
+
+    Raises:
+        UserError: The user's file says something that cannot be.
+    """
     known = known_models().get((provider, model_id)) or known_models().get((provider, _DATED.sub("", model_id)))
+    found = listed(provider, model_id)
     if known is None:
-        return Model(
+        known = Model(
             provider,
             model_id,
-            api=api,
-            context_window=context_window,
+            context_window=(found and found.context_window) or context_window,
             reasoning=_THINKS.search(model_id) is not None,
             vision=_SEES.search(model_id) is not None,
         )
-    return Model(
-        provider,
-        model_id,
-        api=api,
-        context_window=known.context_window,
-        max_tokens=known.max_tokens,
-        reasoning=known.reasoning,
-        vision=known.vision,
-        price=known.price,
-    )
+    price = known.price if found is None else _joined(found.price, known.price)
+    return corrected(replace(known, id=model_id, api=api, price=price))
+
+
+def _joined(price: Price, table: Price) -> Price:
+    """Return the list's price, with the table's for reading a cache where the list has none."""
+    return price if price.cache_read or price.above else replace(price, cache_read=table.cache_read)
 
 
 def near(name: str, known: Iterable[str], *, limit: int = 3) -> list[str]:

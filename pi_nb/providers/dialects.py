@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pi_nb.models import Model
-from pi_nb.providers.thinking import budget_tokens, clamp, openai_effort
+from pi_nb.providers.thinking import ALL_LEVELS, budget_tokens, clamp, openai_effort, openai_levels
 
 __all__ = ["DIALECTS", "Dialect"]
 
@@ -29,6 +29,7 @@ class Dialect:
         turns: True if user messages must not follow one another, as some chat templates insist.
         context_window: What to assume of a model that is not in the table.
         thinking: Returns the request's fields for a thinking level.
+        levels: Returns the thinking levels that a model has behind it.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Dialect:
     turns: bool = False
     context_window: int = 128_000
     thinking: Callable[[Model, str], Mapping[str, Any]] = lambda model, level: {}
+    levels: Callable[[Model], tuple[str, ...]] = openai_levels
 
     def url(self) -> str:
         """Return the base URL: the environment's, or the usual one."""
@@ -104,12 +106,29 @@ def _template(model: Model, level: str) -> Mapping[str, Any]:
     return fields
 
 
+def _thinkers(*levels: str) -> Callable[[Model], tuple[str, ...]]:
+    """Return what gives these levels to every model that thinks."""
+    return lambda model: levels if model.reasoning else ("off",)
+
+
+def _template_levels(model: Model) -> tuple[str, ...]:
+    return openai_levels(model) if "gpt-oss" in model.id or not model.reasoning else ALL_LEVELS
+
+
 _USUAL: Final = ("low", "medium", "high")
 
 
 def _local(name: str, port: int, url_env: str, thinking: Callable[[Model, str], Mapping[str, Any]]) -> Dialect:
-    url = f"http://127.0.0.1:{port}/v1"
-    return Dialect(name, url, url_env=url_env, needs_key=False, turns=True, context_window=32_768, thinking=thinking)
+    return Dialect(
+        name,
+        f"http://127.0.0.1:{port}/v1",
+        url_env=url_env,
+        needs_key=False,
+        turns=True,
+        context_window=32_768,
+        thinking=thinking,
+        levels=_template_levels if thinking is _template else openai_levels,
+    )
 
 
 DIALECTS: Final[Mapping[str, Dialect]] = {
@@ -123,10 +142,29 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
             max_tokens="max_completion_tokens",
             thinking=_effort,
         ),
-        Dialect("openrouter", "https://openrouter.ai/api/v1", key_env="OPENROUTER_API_KEY", thinking=_openrouter),
-        Dialect("deepseek", "https://api.deepseek.com", key_env="DEEPSEEK_API_KEY", thinking=_deepseek),
+        Dialect(
+            "openrouter",
+            "https://openrouter.ai/api/v1",
+            key_env="OPENROUTER_API_KEY",
+            thinking=_openrouter,
+            levels=_thinkers("off", *_USUAL),
+        ),
+        Dialect(
+            "deepseek",
+            "https://api.deepseek.com",
+            key_env="DEEPSEEK_API_KEY",
+            thinking=_deepseek,
+            levels=_thinkers("off", "low", "high"),
+        ),
         Dialect("groq", "https://api.groq.com/openai/v1", key_env="GROQ_API_KEY", thinking=_groq),
-        Dialect("mistral", "https://api.mistral.ai/v1", key_env="MISTRAL_API_KEY", ask_usage=False, thinking=_mistral),
+        Dialect(
+            "mistral",
+            "https://api.mistral.ai/v1",
+            key_env="MISTRAL_API_KEY",
+            ask_usage=False,
+            thinking=_mistral,
+            levels=_thinkers("off", "high"),
+        ),
         _local("ollama", 11434, "OLLAMA_HOST", _effort),
         _local("vllm", 8000, "VLLM_BASE_URL", _template),
         _local("llamacpp", 8080, "LLAMACPP_BASE_URL", _template),

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, TypeGuard
 from uuid import uuid4
@@ -31,7 +32,7 @@ from pi_nb.providers.http import HttpProvider, Reader, Timeouts, event_json
 from pi_nb.providers.keys import Key
 from pi_nb.providers.loose import as_count, as_index, as_list, as_object, as_text
 from pi_nb.providers.sse import ServerSentEvent
-from pi_nb.providers.thinking import gemini_thinking
+from pi_nb.providers.thinking import gemini_levels, gemini_thinking
 from pi_nb.providers.transform import LlmMessage, acceptable, framed
 
 __all__ = ["GoogleProvider"]
@@ -68,7 +69,8 @@ class GoogleProvider(HttpProvider):
 
     def model(self, model_id: str) -> Model:
         """Return what is known of a model."""
-        return look_up(self.name, model_id, api=self.api, context_window=1_048_576)
+        found = look_up(self.name, model_id, api=self.api, context_window=1_048_576)
+        return found if found.thinking_levels else replace(found, thinking_levels=gemini_levels(found))
 
     def path(self, request: Request) -> str:
         """Return where content is asked for."""

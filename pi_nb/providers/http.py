@@ -112,6 +112,14 @@ class HttpProvider(ABC):
     def path(self, request: Request) -> str:
         """Return the path under the base URL."""
 
+    def address(self, request: Request) -> str:
+        """Return the URL that answers a request."""
+        return f"{self._base_url}{self.path(request)}"
+
+    def may_sign(self, url: httpx.URL) -> bool:
+        """Return whether the key may be sent to an address."""
+        return True
+
     @abstractmethod
     def auth(self, key: str) -> Mapping[str, str]:
         """Return the headers that carry the key."""
@@ -169,8 +177,7 @@ class HttpProvider(ABC):
         body = well_formed(json.dumps(payload, ensure_ascii=False, default=str)).encode()
         client = await self._clients.get()
         with translated(self._shown_url):
-            url = f"{self._base_url}{self.path(request)}"
-            sent = client.build_request("POST", url, content=body, headers=headers)
+            sent = client.build_request("POST", self.address(request), content=body, headers=headers)
             try:
                 async with asyncio.timeout(self._timeouts.first_token):
                     response = await client.send(sent, stream=True, auth=_Signature(self._sign))
@@ -189,7 +196,8 @@ class HttpProvider(ABC):
         A replayed answer needs none, so its lack is told only when a request must be sent.
         """
         try:
-            request.headers.update({**self.auth(self._key.get()), **request.headers})
+            if self.may_sign(request.url):
+                request.headers.update({**self.auth(self._key.get()), **request.headers})
             if request.url.username and "authorization" not in request.headers:
                 next(httpx.BasicAuth(request.url.username, request.url.password).auth_flow(request))
         except ProviderError as error:

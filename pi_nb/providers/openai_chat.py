@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -67,7 +68,8 @@ class OpenAIChatProvider(HttpProvider):
 
     def model(self, model_id: str) -> Model:
         """Return what is known of a model."""
-        return look_up(self.name, model_id, api=self.api, context_window=self.dialect.context_window)
+        found = look_up(self.name, model_id, api=self.api, context_window=self.dialect.context_window)
+        return found if found.thinking_levels else replace(found, thinking_levels=self.dialect.levels(found))
 
     def path(self, request: Request) -> str:
         """Return where completions are asked for."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pi_nb.messages import (
@@ -31,7 +32,7 @@ from pi_nb.providers.catalogue import look_up
 from pi_nb.providers.http import HttpProvider, Reader, Timeouts
 from pi_nb.providers.keys import Key
 from pi_nb.providers.responses_reader import ResponsesReader
-from pi_nb.providers.thinking import openai_effort
+from pi_nb.providers.thinking import openai_effort, openai_levels
 from pi_nb.providers.transform import LlmMessage, acceptable, framed
 
 __all__ = ["OpenAIResponsesProvider"]
@@ -64,7 +65,8 @@ class OpenAIResponsesProvider(HttpProvider):
 
     def model(self, model_id: str) -> Model:
         """Return what is known of a model."""
-        return look_up(self.name, model_id, api=self.api)
+        found = look_up(self.name, model_id, api=self.api)
+        return found if found.thinking_levels else replace(found, thinking_levels=openai_levels(found))
 
     def path(self, request: Request) -> str:
         """Return where responses are asked for."""

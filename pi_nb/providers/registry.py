@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import RLock
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from pi_nb.providers.base import Provider
 from pi_nb.providers.catalogue import near
 
 if TYPE_CHECKING:
+    from pi_nb.providers.listing import ModelList
     from pi_nb.providers.record import Recording
 
 __all__ = ["DefaultModel", "Registry", "default_registry"]
@@ -49,6 +50,8 @@ class Registry:
         self._lock = RLock()
         self._ready: dict[str, Provider] = {}
         self._promised: dict[str, Callable[[], Provider]] = {}
+        self._overridden: dict[str, Model] = {}
+        self._listed: dict[str, tuple[Model, ...]] = {}
         for provider in providers:
             self.register(provider)
 
@@ -98,7 +101,41 @@ class Registry:
         """
         parsed = parse_model_ref(ref)
         provider = self.get(parsed.provider)
-        return provider, provider.model(parsed.model_id)
+        own = self._overridden.get(str(parsed))
+        return provider, provider.model(parsed.model_id) if own is None else own
+
+    def override(self, model: Model) -> None:
+        """Use these facts of a model from now on, whatever the catalogue says; for one session's worth.
+
+        What is to last goes into a file: :mod:`pi_nb.providers.own_models`.
+        """
+        api = model.api or getattr(self.get(model.provider), "api", "")
+        self._overridden[str(model)] = replace(model, api=api)
+
+    async def list_models(self, name: str, *, seconds: float = 5.0) -> ModelList:
+        """Return the models of a provider, as its server tells them, or those known here if it does not.
+
+        Args:
+            name: The provider's.
+            seconds: How long to wait for its server.
+
+        Raises:
+            UserError: There is no provider of that name.
+        """
+        from pi_nb.providers.listing import list_models
+
+        found = await list_models(self.get(name), seconds=seconds)
+        models = tuple(self._overridden.get(str(model), model) for model in found.models)
+        self._listed[name] = models
+        return replace(found, models=models)
+
+    def known_models(self) -> list[Model]:
+        """Return models by name without asking anybody: those overridden, listed before, and in the table."""
+        from pi_nb.providers.catalogue import known_models
+
+        table = [model for (provider, _), model in known_models().items() if provider in self.names()]
+        listed = [model for models in self._listed.values() for model in models]
+        return list({str(model): model for model in (*table, *listed, *self._overridden.values())}.values())
 
     def default(self) -> DefaultModel:
         """Return the model to begin with: the first of these that applies.
@@ -173,6 +210,7 @@ def default_registry(*, recording: Recording | None = None) -> Registry:
     registry.promise("openai", _openai)
     for name in ("openrouter", "deepseek", "groq", "mistral", "ollama", "vllm", "llamacpp", "lmstudio"):
         registry.promise(name, partial(_openai_chat, name))
+    registry.promise("openai-compatible", _compatible)
     registry.promise("google", _google)
     registry.promise("local", _local)
     registry.promise("scripted", _demo)
@@ -198,6 +236,12 @@ def _openai_chat(dialect: str) -> Provider:
     from pi_nb.providers.openai_chat import OpenAIChatProvider
 
     return OpenAIChatProvider(dialect)
+
+
+def _compatible() -> Provider:
+    from pi_nb.providers.compatible import CompatibleProvider
+
+    return CompatibleProvider()
 
 
 def _google() -> Provider:

@@ -17,7 +17,7 @@ from tests.providers.raw_server import Answer, serving
 
 NAMES = [
     *("anthropic", "deepseek", "google", "groq", "llamacpp", "lmstudio", "local", "mistral", "ollama", "openai"),
-    *("openrouter", "scripted", "vllm"),
+    *("openai-compatible", "openrouter", "scripted", "vllm"),
 ]
 
 
