@@ -146,8 +146,8 @@ _ALL = (
     ),
     Command(
         "%pi_model",
-        "Set the model of this branch, or say which it is and why. Keys come from the environment.",
-        arguments=(Argument("model", "PROVIDER:MODEL", "?", "model"),),
+        "Set the model of this branch, or say which it is and why. Keys come from the environment or the keyring.",
+        arguments=(Argument("model", "PROVIDER:MODEL, or PROVIDER: to list its models", "?", "model"),),
     ),
     Command(
         "%pi_thinking",

@@ -174,10 +174,14 @@ class PiMagics(Magics):
     @line_magic
     @command
     def pi_model(self, given: Given) -> None:
-        """Set or say the model."""
+        """Set or say the model, or list a provider's."""
+        from pi_nb.notebook.model_list import models_text
         from pi_nb.notebook.status import why_model
 
         runtime = self.runtime
+        if given.model is not None and given.model.endswith(":"):
+            say(models_text(runtime, given.model[:-1]))
+            return
         if given.model is not None:
             runtime.wait(runtime.harness.set_model(given.model))
         chosen = runtime.session.context().model is not None

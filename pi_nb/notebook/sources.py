@@ -31,14 +31,11 @@ def sources(runtime: Runtime) -> Sources:
 
 def models(runtime: Runtime) -> Iterator[Candidate]:
     """Yield the models that are known by name, then every provider for those that are not."""
-    from pi_nb.providers.catalogue import known_models
+    from pi_nb.notebook.model_list import facts
 
-    names = runtime.registry.names()
     yield Candidate("scripted:demo", "answers from a script; no key, no network")
-    for (provider, model), facts in known_models().items():
-        if provider in names:
-            yield Candidate(f"{provider}:{model}", f"{facts.context_window:,} tokens")
-    yield from (Candidate(f"{name}:", "provider") for name in names)
+    yield from (Candidate(str(model), facts(model)) for model in runtime.registry.known_models())
+    yield from (Candidate(f"{name}:", "provider") for name in runtime.registry.names())
 
 
 def labels(runtime: Runtime) -> Iterator[Candidate]:

@@ -334,3 +334,17 @@ def test_the_repr_shows_the_state():
     """The representation says what the harness is doing, with which model, on which session."""
     made = bench()
     assert repr(made.harness) == f"<AgentHarness idle model=scripted:one session={made.session.id[-8:]}>"
+
+
+def test_a_thinking_level_the_model_has_not_is_told_once():
+    """Which level is used instead stands in the notices, once for all runs."""
+    made = bench("One.", "Two.")
+
+    async def run():
+        await made.harness.set_model(Model("scripted", "m", reasoning=True, thinking_levels=("low", "high")))
+        await made.harness.set_thinking_level("xhigh")
+        await made.harness.prompt("go")
+        await made.harness.prompt("go on")
+
+    asyncio.run(run())
+    assert made.harness.notices == ["scripted:m has no thinking level xhigh; it thinks high."]
