@@ -38,7 +38,7 @@ _PROMPT_OPTIONS = (
     Option(("--image",), "add a picture: figure, image, array, bytes or file; may be repeated", "EXPR", many=True),
     Option(("--replay",), "show the stored answer if prompt, options and path are unchanged; else ask"),
     Option(("--n",), "ask N times, on branches of their own, side by side", "N", type=_at_least(1)),
-    Option(("--models",), "ask each of these models, side by side", "A,B", "models"),
+    Option(("--models",), "ask each of these models, side by side", "A,B", "model"),
     Option(
         ("--pick",),
         "go on with the K-th of several answers; without it the leaf waits before the prompt",

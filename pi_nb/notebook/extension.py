@@ -84,4 +84,7 @@ def greet(runtime: Runtime) -> str:
     lines = [f"Back in session {session_line(session)}.", f"Leaf: {leaf_line(session)}"]
     if not known:
         lines.append("The kernel is new: variables made before are gone, the conversation is not.")
+    before = session.metadata.get(runtime.place.kind)
+    if before != runtime.place.name:
+        lines.append(f"It was begun in {before}, before this notebook was renamed.")
     return "\n".join([*lines, *session.warnings])

@@ -178,14 +178,25 @@ class Runtime:
 
     def find_session(self) -> Session | None:
         """Open the newest session that is bound to this notebook; None if there is none."""
-        mine = find_bound(self.root, self.place.kind, self.place.name) if self.place.name else []
-        if not mine:
+        file = self._bound_file()
+        if file is None:
             return None
-        session = self.repo.open(mine[0])
+        session = self.repo.open(file)
         if session.read_only and not has_stdin(self.ip):
             session.close()  # a program inside a notebook inherits the notebook's name, not its session
             return None
         return session
+
+    def _bound_file(self) -> Path | None:
+        """Return the file of this notebook's session, also of one that it had under another name."""
+        if not self.place.name:
+            return None
+        mine = find_bound(self.root, self.place.kind, self.place.name)
+        if mine or self.place.kind != "notebook":
+            return mine[0] if mine else None
+        from pi_nb.notebook.renamed import find_renamed
+
+        return find_renamed(self.root, self.place.name)
 
     def new_session(self) -> Session:
         """Return a new session, bound to this notebook; it has no file yet."""
