@@ -20,6 +20,7 @@ STYLE = """<style>
 .pi-compare { --pi-soft: var(--jp-content-font-color2, var(--vscode-descriptionForeground, #737373));
   --pi-line: var(--jp-border-color2, var(--vscode-panel-border, #80808055)); max-width: 90em; }
 .pi-compare table { width: 100%; table-layout: fixed; border-collapse: collapse; }
+.pi-compare.pi-compare tr { background: none; }
 .pi-compare.pi-compare :is(td, th) { text-align: left; vertical-align: top; padding: .4em .7em;
   border: 1px solid var(--pi-line); white-space: pre-wrap; overflow-wrap: anywhere; }
 .pi-compare .pi-facts td, .pi-compare .pi-facts th { padding: .1em .7em; font-size: .85em; }

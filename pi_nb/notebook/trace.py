@@ -41,6 +41,7 @@ __all__ = ["Trace", "Tracing", "watch"]
 
 LONGEST = 220  # characters of a line of the file
 INDENT = "  "
+_STYLE = 'style="white-space: pre; overflow-x: auto; max-height: 40em"'
 
 
 class Trace:
@@ -181,7 +182,7 @@ class Tracing:
 
     def _bundle(self) -> dict[str, str]:
         text = self.trace.text
-        html = f'<details open class="pi-trace"><summary>trace</summary><pre>{escape(text)}</pre></details>'
+        html = f'<details open class="pi-trace"><summary>trace</summary><pre {_STYLE}>{escape(text)}</pre></details>'
         return {"text/html": html, "text/plain": text}
 
 
