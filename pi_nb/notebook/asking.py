@@ -110,7 +110,8 @@ class Asking:
         self, shown: Shown, view: AskView, ready: asyncio.Future[Any], answered: asyncio.Future[Any]
     ) -> Answer | None:
         line = self._runtime.pump is not None
-        await asyncio.wait([ready, answered], timeout=self._patience if line else max(self._patience, ALONE))
+        patience = self._patience if line else max(self._patience, ALONE)
+        await asyncio.wait([ready, answered], timeout=patience, return_when=asyncio.FIRST_COMPLETED)
         if ready.done() or answered.done():
             self._patience = KNOWN
             view.tell(heard=True)

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -91,13 +91,10 @@ class Errand(Generic[T]):
             if self._state != "waiting":
                 return False
             self._state = "running"
-        before = signal.signal(signal.SIGINT, self._on_interrupt)
-        try:
+        with _handling_interrupts(self._on_interrupt):
             value, error = self._run()
-        finally:
             with self._lock:
                 self._state = "done"
-            signal.signal(signal.SIGINT, before)
         interrupted = not self._stopped and (self._late or isinstance(error, KeyboardInterrupt))
         self._deliver(value, error, interrupted)
         return interrupted
@@ -158,6 +155,19 @@ def draw_for(runtime: Runtime) -> None:
     pump = runtime.pump
     if pump is not None:
         pump.tick()
+
+
+@contextlib.contextmanager
+def _handling_interrupts(handler: Callable[..., None]) -> Iterator[None]:
+    """Handle interrupts in another way for as long as this lasts; between cells the kernel ignores them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # a shell that lives on another thread gets none
+        return
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _interrupt_main_thread() -> None:

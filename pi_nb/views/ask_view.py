@@ -2,7 +2,7 @@
 
 ::
 
-    page -> kernel   ready{call} (again and again until it was heard) · answer{call, allowed, always, reason}
+    page -> kernel   ready{call} · answer{call, allowed, always, reason}     each again and again until it was heard
 
 Whether a page shows it, and whether its clicks get through while a cell runs, cannot be known beforehand: the page may
 know no widgets, the kernel may have no subshells. A page that says ``ready`` in time has shown both.

@@ -150,6 +150,41 @@ def test_the_stop_button_ends_a_question(lab: Server, open_notebook: Opener, pag
     assert nb.run(4).strip() == "42"
 
 
+def test_a_run_in_the_background_asks_in_its_own_cell(lab: Server, open_notebook: Opener, page: Any) -> None:
+    """The question comes into the cell that was left, and is answered while another one computes."""
+    cells = [SCRIPT, 'script(("bash", {"command": "touch later.txt"}))', "%pi_tools bash"]
+    nb = open_notebook(lab, [*cells, "%%pi --bg\nDo it.", "import time; time.sleep(4)"])
+    for index in range(4):
+        nb.run(index)
+    nb.start(4)
+    nb.cell(3).get_by_role("button", name="Allow once").click()
+    page.wait_for_function(
+        "() => document.querySelectorAll('.jp-Notebook .jp-CodeCell')[3].innerText.includes('All done.')",
+        timeout=10_000,
+    )
+    assert (lab.root / "later.txt").exists()
+    assert "you allowed bash" in nb.output(3)
+    nb.wait_idle(4)
+
+
+def test_buttons_work_in_notebook_7(classic: Server, open_notebook: Opener, page: Any) -> None:
+    """The same question, the same click, in the other front end."""
+    nb = opened(open_notebook, classic, '("bash", {"command": "echo seven"})', tools="bash")
+    page.get_by_role("button", name="Allow once").click()
+    nb.wait_idle(3)
+    assert "you allowed bash echo seven" in nb.output(3)
+
+
+def test_all_tools_are_listed(lab: Server, open_notebook: Opener, page: Any) -> None:
+    """What there is, what is active and what is asked about, as a table."""
+    nb = open_notebook(lab, ["%load_ext pi_nb", "%pi_tools", "%pi_tools read,python --allow write:out", "%pi_tools"])
+    for index in range(4):
+        nb.run(index)
+    assert "No tool is active" in nb.output(1)
+    assert "● active" in nb.output(3)
+    snap(page, "tools-light")
+
+
 def test_plots_appear_in_the_cell(lab: Server, open_notebook: Opener, page: Any) -> None:
     """What the model draws in the kernel is in the answer's card, in light and dark; its variables stay."""
     code = "import matplotlib.pyplot as plt\nvalues = [1, 4, 9]\nplt.plot(values)\nprint('drawn')\nlen(values)"

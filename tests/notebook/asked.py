@@ -38,7 +38,12 @@ class Page:
         raise AssertionError("nothing was asked")
 
     def say(self, widget: str, **content: Any) -> None:
-        """Send a widget's custom message."""
+        """Send a widget's custom message, three times: a page says everything again until it was heard."""
+        for pause in (0, 0.2, 0.4):
+            time.sleep(pause)
+            self._send(widget, content)
+
+    def _send(self, widget: str, content: Any) -> None:
         client = self.kernel.client
         data = {"method": "custom", "content": content}
         message = client.session.msg("comm_msg", {"comm_id": widget, "data": data})

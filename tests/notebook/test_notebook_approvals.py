@@ -105,6 +105,32 @@ def test_a_button_denies_with_a_reason(kernel: Any) -> None:
     assert "<b>no</b>" not in result.shown[-1]["text/html"]
 
 
+def test_a_button_answers_in_the_background(kernel: Any, tmp_path: Path) -> None:
+    """A run that was left to itself asks with buttons, while the kernel is idle and while it computes."""
+    page = Page(kernel)
+    for busy in ("", "\nimport time; time.sleep(2)"):
+        kernel.run(f"provider = script(call('bash', command='touch {tmp_path / 'x'}'), Reply('done'))")
+        request = kernel.start("%pi --bg --out run go" + busy)
+        widget, _ = page.question(request)
+        page.say(widget, op="answer", call="c1", allowed=True, always=False)
+        kernel.run("run.wait(20) if hasattr(run, 'wait') else None")
+        assert (tmp_path / "x").exists()
+        (tmp_path / "x").unlink()
+
+
+def test_questions_leave_no_widgets_behind(kernel: Any) -> None:
+    """However many were asked, as many widgets are alive as before."""
+    count = "import ipywidgets, gc; gc.collect(); print(len(ipywidgets.widget._instances))"
+    page, counts = Page(kernel), []
+    for _ in range(3):
+        request = ask(kernel, "call('bash', command='true')")
+        widget, _ = page.question(request)
+        page.say(widget, op="answer", call="c1", allowed=True, always=False)
+        kernel.finish(request)
+        counts.append(kernel.run(count).stream)
+    assert len(set(counts)) == 1
+
+
 def test_an_interrupt_while_asking_stops_the_run(kernel: Any, tmp_path: Path) -> None:
     """Nothing runs, the kernel lives, the question is closed: with buttons and with a line."""
     page = Page(kernel)

@@ -11,7 +11,11 @@ import { followTheme } from "./theme.js";
  * @typedef {import("./types.js").Model} Model
  */
 
-const PATIENCE = [0, 150, 300, 600, 1000, 2000, 4000]; // until the kernel has heard that somebody is here
+/**
+ * Milliseconds after which something is said again, until the kernel has heard it. JupyterLab sends what is said before
+ * it has got a subshell for this widget to the main shell, where it waits behind the running cell.
+ */
+const AGAIN = [0, 100, 250, 500, 1000, 2000, 3500, 5000, 8000, 12000];
 
 /** @param {{model: Model, el: HTMLElement, signal?: AbortSignal}} props */
 function render({ model, el, signal }) {
@@ -25,8 +29,11 @@ function render({ model, el, signal }) {
   card.append(title, why, ...question.blocks.map(blockOf), foot);
   const theme = followTheme(card);
 
+  /** @type {ReturnType<typeof setTimeout>[]} */
+  const timers = [];
+  const insist = (/** @type {() => void} */ say) => timers.push(...AGAIN.map((wait) => setTimeout(say, wait)));
   const answer = (/** @type {object} */ given) => {
-    tell({ op: "answer", ...given });
+    insist(() => tell({ op: "answer", ...given })); // until the kernel closes the question
     foot.replaceChildren(h("span", { class: "pa-note", role: "status", text: "Answered." }));
   };
   const look = () => {
@@ -39,9 +46,9 @@ function render({ model, el, signal }) {
   theme.look();
   requestAnimationFrame(() => takeFocus(card));
 
-  const timers = PATIENCE.map((wait) => setTimeout(() => model.get("heard") || tell({ op: "ready" }), wait));
+  insist(() => model.get("heard") || tell({ op: "ready" }));
   const cleanup = () => {
-    timers.forEach(clearTimeout);
+    for (const timer of timers) clearTimeout(timer);
     model.off("change:mode", look);
     theme.stop();
   };
