@@ -44,6 +44,7 @@ _HOMES = {
     "ToolContext": "pi_nb.harness.tools",
     "ToolResult": "pi_nb.harness.tools",
     "TreeView": "pi_nb.views.tree_view",
+    "UserError": "pi_nb.errors",
     "recording": "pi_nb.providers.record",
     "tool": "pi_nb.harness.tools",
 }

@@ -68,10 +68,15 @@ class PiError(Exception):
         super().__init__(message)
         self.code: str = code or self.default_code
         self.hint = hint
+        self._heading = f"{type(self).__name__} ({self.code}): "
+
+    def show_words_only(self) -> None:
+        """Leave class and code out where this is shown: who typed a magic has no use for them."""
+        self._heading = ""
 
     def _render_traceback_(self) -> list[str]:
         """Return one line instead of a traceback; IPython calls this (``%xmode Verbose`` users read ``.__cause__``)."""
-        line = f"{type(self).__name__} ({self.code}): {self}"
+        line = f"{self._heading}{self}"
         return [line, self.hint] if self.hint else [line]
 
 

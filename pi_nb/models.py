@@ -90,6 +90,6 @@ def parse_model_ref(text: str) -> ModelRef:
     provider, colon, model_id = text.strip().partition(":")
     if not colon or not provider or not model_id:
         raise UserError(
-            f"{text!r} is not a model reference.", hint="Write provider:model, for example anthropic:claude-sonnet-4-5."
+            f"{text!r} is not a model reference.", hint="Write provider:model, for example anthropic:claude-sonnet-5-5."
         )
     return ModelRef(provider, model_id)

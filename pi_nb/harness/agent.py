@@ -10,7 +10,7 @@
 harness's event loop. Runs that are given a place of their own (``prompt(…, at=entry_id)``) go on beside each other and
 beside a run at the leaf.
 
-    >>> harness = AgentHarness(session, model="anthropic:claude-sonnet-4-5", tools=[add])
+    >>> harness = AgentHarness(session, model="anthropic:claude-sonnet-5-5", tools=[add])
     >>> stop = harness.subscribe(lambda event: print(event.type))
     >>> answer = await harness.prompt("What is 2 + 2?")
 """
@@ -102,10 +102,15 @@ class AgentHarness(HarnessBase):
             extra: Fields of an application to write beside the prompt, such as the cell it came from.
 
         Raises:
-            HarnessError: ``busy``; ``invalid_state``: no model is set; ``invalid_argument``: there is no such entry;
-                ``hook``: a ``before_agent_start`` hook raised; ``session``: the session could not be written.
+            HarnessError: ``busy``; ``invalid_state``: no model is set; ``invalid_argument``: there is no such entry,
+                or nothing is said; ``hook``: a ``before_agent_start`` hook raised; ``session``: the session could
+                not be written.
         """
         message = _user_message(content, images)
+        if not any(_says_something(block) for block in message.content):
+            raise HarnessError(
+                "The prompt is empty.", code="invalid_argument", hint="Say something, or send a picture."
+            )
         if at is LEAF:
             self._activities.check("The prompt")
             news = self._follow_the_leaf()
@@ -294,6 +299,10 @@ class AgentHarness(HarnessBase):
         moved = any(isinstance(entry, LeafEntry) for entry in self.session.entries(self._seen))
         self._seen = len(self.session)
         return tuple(self._config.restore_at(self.session, self.session.leaf_id)) if moved else ()
+
+
+def _says_something(block: object) -> bool:
+    return bool(block.text.strip()) if isinstance(block, TextContent) else True
 
 
 def _user_message(content: Prompt, images: Sequence[ImageContent]) -> UserMessage:

@@ -22,7 +22,8 @@ __all__ = ["Argument", "Command", "Option", "near", "split_options"]
 
 def near(word: str, known: Iterable[str], *, label: str = "Did you mean") -> str:
     """Return a sentence that names the known words most like ``word``, or nothing if none is."""
-    found = difflib.get_close_matches(word, list(known), n=3, cutoff=0.6)
+    bare: dict[str, str] = {name.lstrip("-"): name for name in known}  # what all have in common is no likeness
+    found = [bare[name] for name in difflib.get_close_matches(word.lstrip("-"), list(bare), n=3, cutoff=0.6)]
     return f"{label} {' or '.join(found)}?" if found else ""
 
 

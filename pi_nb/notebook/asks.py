@@ -10,7 +10,7 @@ from pi_nb.errors import UserError
 from pi_nb.messages import ImageContent, TextContent
 from pi_nb.notebook.cells import Cell
 from pi_nb.notebook.checks import check_level, check_tool, check_writable
-from pi_nb.notebook.references import find_entry
+from pi_nb.notebook.references import check_label, find_entry
 
 if TYPE_CHECKING:
     import argparse
@@ -139,7 +139,7 @@ def check(runtime: Runtime, ask: Ask) -> None:
         ProviderError: ``not_found``: the provider has no such model.
     """
     runtime.check_idle()
-    if not ask.text.strip() and not ask.attached:
+    if not ask.text.strip().strip("\"'") and not ask.attached:
         raise UserError("The prompt is empty.", hint="Write it below %%pi, or after %pi.")
     check_writable(runtime.session)
     check_model(runtime, ask.model)
@@ -149,6 +149,8 @@ def check(runtime: Runtime, ask: Ask) -> None:
         check_tool(runtime.tools, name)
     if ask.place is not None:
         find_entry(runtime.session, ask.place)
+    if ask.label is not None:
+        check_label(runtime.session, ask.label)
 
 
 def check_model(runtime: Runtime, model: str | None) -> None:

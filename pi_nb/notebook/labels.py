@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pi_nb.errors import UserError
 from pi_nb.notebook.arguments import near
-from pi_nb.notebook.references import find_entry, give_label, short
+from pi_nb.notebook.references import check_label, find_entry, give_label, short
 from pi_nb.notebook.status import brief, last_message
 
 if TYPE_CHECKING:
@@ -25,13 +25,14 @@ def label_entry(session: Session, label: str, ref: str | None) -> str:
     """Label an entry, by default the message the branch ends with; return what to say about it.
 
     Raises:
-        UserError: There is no such entry, or nothing to label yet.
+        UserError: There is no such entry, nothing to label yet, or a reference could not use the label.
     """
     target = find_entry(session, ref) if ref is not None else last_message(session)
     if target is None:
         raise UserError("There is nothing to label before the first prompt.")
-    give_label(session, target, label)
-    return f"{label}: {short(target)} {brief(session, target)}"
+    check_label(session, label, target)
+    moved = give_label(session, target, label)
+    return "\n".join(filter(None, (f"{label}: {short(target)} {brief(session, target)}", moved)))
 
 
 def clear_label(session: Session, label: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
 from IPython.display import display
 
-from pi_nb.errors import HarnessError, PiError, UserError
+from pi_nb.errors import PiError, UserError
 from pi_nb.notebook.commands import COMMANDS
 from pi_nb.notebook.place import has_kernel
 from pi_nb.notebook.runtime import Runtime
@@ -36,8 +36,6 @@ def command(method: Callable[..., None]) -> Callable[..., None]:
                 method(self, given)
             else:
                 method(self, given, cell)
-        except HarnessError as error:
-            raise self.shown(UserError(str(error), hint=error.hint)) from error
         except PiError as error:
             raise self.shown(error) from None
 
@@ -66,9 +64,11 @@ class PiMagics(Magics):
         self.runtime = runtime
 
     def shown(self, error: PiError) -> PiError:
-        """Return an error as it should be shown: one line, or with its traceback where ``%xmode Verbose`` is on."""
+        """Return an error as it should be shown: in words, or with its traceback where ``%xmode Verbose`` is on."""
         tracebacks = self.shell.InteractiveTB
-        if tracebacks.mode == "Verbose":
+        if tracebacks.mode != "Verbose":
+            error.show_words_only()
+        else:
             error._render_traceback_ = lambda: tracebacks.structured_traceback(  # type: ignore[method-assign]
                 type(error), error, error.__traceback__
             )

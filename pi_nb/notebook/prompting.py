@@ -156,10 +156,10 @@ async def configure(runtime: Runtime, harness: AgentHarness, ask: Ask) -> None:
 def _finish(harness: AgentHarness, ask: Ask, run: Snapshot, output: CellOutput) -> Reply:
     session = harness.session
     if run.prompt_entry is not None:
-        if ask.label and run.answer_entry:
-            give_label(session, run.answer_entry, ask.label)
+        moved = give_label(session, run.answer_entry, ask.label) if ask.label and run.answer_entry else ""
         place = sibling(session, run.prompt_entry)
-        output.caption = replace(output.caption, sibling=place, why=_with_notices(harness, output.caption.why))
+        why = " ".join(filter(None, (moved, _with_notices(harness, output.caption.why))))
+        output.caption = replace(output.caption, sibling=place, why=why)
     output.caption = replace(output.caption, doing="")
     output.close(described(session.id, run))
     return Reply.of(run, session.id)

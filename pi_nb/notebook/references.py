@@ -9,13 +9,13 @@ from pi_nb.errors import UserError
 from pi_nb.messages import AssistantMessage, UserMessage
 from pi_nb.notebook.cells import written_in
 from pi_nb.session.entries import MessageEntry
-from pi_nb.session.refs import resolve_ref
+from pi_nb.session.refs import label_problem, resolve_ref
 
 if TYPE_CHECKING:
     from pi_nb.session.entries import Entry
     from pi_nb.session.tree import Session
 
-__all__ = ["answer_to", "find_entry", "give_label", "is_prompt", "short"]
+__all__ = ["answer_to", "check_label", "find_entry", "give_label", "is_prompt", "short"]
 
 _CELL = re.compile(r"cell:(\d+)(?:\.(\d+))?(.*)")
 
@@ -53,13 +53,31 @@ def is_prompt(entry: Entry | None) -> bool:
     return isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
 
 
-def give_label(session: Session, entry_id: str, label: str) -> None:
-    """Label an entry; the label is taken from the entry that had it, so that it names one place."""
-    for target, name in session.labels.items():
-        if name == label and target != entry_id and session.get(target):
-            session.append_label(target, None)
+def check_label(session: Session, label: str, entry_id: str | None = None) -> None:
+    """Check that a label can be used to return to its entry.
+
+    Raises:
+        UserError: It cannot.
+    """
+    problem = label_problem(session, label, entry_id)
+    if problem:
+        raise UserError(
+            problem, hint="Not root, -, @…, cell:N, an entry's id, nor ending in ^ or ~; for example: --label plan"
+        )
+
+
+def give_label(session: Session, entry_id: str, label: str) -> str:
+    """Label an entry; the label is taken from the entry that had it, so that it names one place.
+
+    Returns:
+        What to say if the label has moved; else nothing.
+    """
+    had = [t for t, name in session.labels.items() if name == label and t != entry_id and session.get(t)]
+    for target in had:
+        session.append_label(target, None)
     if session.labels.get(entry_id) != label:
         session.append_label(entry_id, label)
+    return f"The label {label} has moved here from {', '.join(map(short, had))}." if had else ""
 
 
 def short(entry_id: str | None) -> str:

@@ -131,13 +131,14 @@ def _joined(price: Price, table: Price) -> Price:
 def near(name: str, known: Iterable[str], *, limit: int = 3) -> list[str]:
     """Return the known names most like ``name``, best first."""
     names = list(known)
-    found = get_close_matches(name, names, n=limit, cutoff=0.5)
+    found = get_close_matches(name, names, n=limit, cutoff=0.6)
     return found or [n for n in names if name.lower() in n.lower()][:limit]
 
 
 def unknown_model(provider: str, model_id: str, known: Iterable[str]) -> ProviderError:
     """Return the error for a model that ``provider`` does not have, naming those that are near."""
     names = list(known)
-    close = near(model_id, names) or names[:5]
-    hint = f"Did you mean {' or '.join(f'{provider}:{name}' for name in close)}?" if close else ""
+    close = [f"{provider}:{name}" for name in near(model_id, names)]
+    known = ", ".join(f"{provider}:{name}" for name in names[:5])
+    hint = f"Did you mean {' or '.join(close)}?" if close else f"Known: {known}." if known else ""
     return ProviderError(f"{provider} has no model {model_id!r}.", code="not_found", hint=hint)

@@ -89,8 +89,9 @@ class Registry:
                 self._ready[name] = self._recorded(self._promised[name]())
             if name in self._ready:
                 return self._ready[name]
-        close = near(name, self.names()) or self.names()
-        raise UserError(f"There is no provider {name!r}.", hint=f"Known: {', '.join(close)}.")
+        close = near(name, self.names())
+        hint = f"Did you mean {' or '.join(close)}?" if close else f"Known: {', '.join(self.names())}."
+        raise UserError(f"There is no provider {name!r}.", hint=hint)
 
     def resolve(self, ref: str) -> tuple[Provider, Model]:
         """Return the provider and the model that ``provider:model`` names.

@@ -22,10 +22,12 @@ from pi_nb.errors import UserError
 from pi_nb.session.entries import Entry, LeafEntry, MessageEntry
 from pi_nb.session.tree import Session
 
-__all__ = ["resolve_ref"]
+__all__ = ["label_problem", "resolve_ref"]
 
 _STEPS = re.compile(r"(?:\^|~\d*)+$")
 _STEP = re.compile(r"\^|~(\d*)")
+_LABELS = 12  # that a hint names
+_RESERVED = re.compile(r"root|-|@.*|cell:\d.*", re.DOTALL)
 
 
 def resolve_ref(session: Session, text: str) -> str | None:
@@ -35,7 +37,7 @@ def resolve_ref(session: Session, text: str) -> str | None:
         UserError: It names nothing, or more than one entry; the hint names what is near.
     """
     name = text.strip()
-    if name in session.labels.values():
+    if name in session.labels.values() and _STEPS.sub("", name) not in ("@", "-", "root"):
         return _labelled(session, name)
     steps = _STEPS.search(name)
     if steps is None or steps.start() == 0:
@@ -44,6 +46,29 @@ def resolve_ref(session: Session, text: str) -> str | None:
     for step in _STEP.finditer(steps.group()):
         place = _parent(session, place) if step.group() == "^" else _turns_up(session, place, int(step.group(1) or 1))
     return place
+
+
+def label_problem(session: Session, label: str, target: str | None = None) -> str:
+    """Return why a label could not be used as a reference to its entry; empty if it could.
+
+    Files may hold any label; this is for those who give new ones.
+
+    Args:
+        session: The session.
+        label: The label.
+        target: The entry it is for, if that is known yet.
+    """
+    if not label.strip():
+        return "A label needs a name."
+    if label != label.strip():
+        return f"{label!r} begins or ends with a space."
+    if _RESERVED.fullmatch(label):
+        return f"{label!r} has a meaning of its own as a reference."
+    if _STEPS.search(label):
+        return f"{label!r} ends like a reference to what comes before."
+    if label != target and label in session.storage.index.positions:
+        return f"{label!r} is the id of an entry."
+    return ""
 
 
 def _base(session: Session, name: str) -> str | None:
@@ -77,10 +102,20 @@ def _by_id(session: Session, text: str) -> str:
     if found:
         shown = ", ".join(found[:5])
         raise UserError(f"{len(found)} entries begin with {text!r}.", hint=f"Write more of the id: {shown}.")
-    names = [*session.labels.values(), *ids]
-    near = difflib.get_close_matches(text, names[-2000:], n=3, cutoff=0.5)
-    hint = f"Did you mean {' or '.join(near)}?" if near else "Name one by label, id, or @ for the current leaf."
-    raise UserError(f"No entry is called {text!r}.", hint=hint)
+    raise UserError(f"No entry is called {text!r}.", hint=_near(text, list(session.labels.values()), list(ids)))
+
+
+def _near(text: str, labels: list[str], ids: list[str]) -> str:
+    """Return what may have been meant; where nothing is like it, which labels there are."""
+    near = difflib.get_close_matches(text, labels, n=3, cutoff=0.6)
+    beginnings = {name[: len(text)] for name in ids[-2000:]}
+    near += difflib.get_close_matches(text.lower(), beginnings, n=3, cutoff=0.8)
+    if near:
+        return f"Did you mean {' or '.join(near[:3])}?"
+    known = ", ".join(dict.fromkeys(labels[-_LABELS:]))
+    return (
+        f"Labels here: {known}. Ids and @ work too." if known else "Name one by label, id, or @ for the current leaf."
+    )
 
 
 def _previous_leaf(session: Session) -> str | None:

@@ -27,6 +27,16 @@ def test_a_prompt_is_answered():
     assert made.harness.phase == "idle"
 
 
+@pytest.mark.parametrize("nothing", ["", " \n", (), (TextContent(text="  "),)])
+def test_an_empty_prompt_is_refused(nothing):
+    """Nothing is asked, nothing is written, and the harness stays idle."""
+    made = bench("Hello.")
+    with pytest.raises(HarnessError) as caught:
+        asyncio.run(made.harness.prompt(nothing))
+    assert caught.value.code == "invalid_argument"
+    assert (made.said(), made.harness.phase) == ([], "idle")
+
+
 def test_the_three_lifecycles_are_nested():
     """A run holds turns, a turn holds messages, and settled comes last."""
     made = bench(calling(("echo", {"text": "a"})), "Done.", tools=[echo])

@@ -248,11 +248,30 @@ def test_unknown_things_name_what_is_near(kernel: Any) -> None:
         "%pi_session opne": "Did you mean open or clone?",
         "%pi_model nonsense": "is not a model reference",
         "%%pi\n  \n": "The prompt is empty.",
+        '%pi ""': "The prompt is empty.",
+        "%pi --model anthropc:x x": "There is no provider 'anthropc'.",
+        "%pi --bogus x": "%pi has no option --bogus.\nusage: %pi",
+        "%pi_checkout qqqqq": "Labels here: serious.",
+        "%pi_label root": "'root' has a meaning of its own",
+        "%pi --label @x hi": "'@x' has a meaning of its own",
+        "%pi_label ' a'": "begins or ends with a space",
+        "%pi_session open nosuch": "There is no session 'nosuch'",
     }.items():
         result = kernel.run(line)
         assert (result.status, message in result.error) == ("error", True), (line, result.error)
         assert len(result.error.splitlines()) <= 2, result.error
+        assert "Error" not in result.error
     assert len(entries(kernel)) == before
+
+
+def test_a_label_that_is_used_again_says_where_it_was(kernel: Any) -> None:
+    """It names one place; the output says which it named before."""
+    kernel.run("script(Reply('a'), Reply('b'))")
+    kernel.run("%pi --label here one")
+    first = next(e["targetId"] for e in entries(kernel) if e["type"] == "label")
+    moved = f"The label here has moved here from {first[:8]}."
+    assert moved in kernel.run("%pi --label here two").answer["text/plain"]
+    assert "has moved here from" in kernel.run("%pi_label here @~1").stream
 
 
 def test_a_dry_run_sends_and_writes_nothing(kernel: Any) -> None:

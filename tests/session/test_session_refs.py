@@ -7,7 +7,7 @@ import pytest
 from pi_nb.errors import UserError
 from pi_nb.messages import AssistantMessage, UserMessage
 from pi_nb.session.memory import InMemorySessionStorage
-from pi_nb.session.refs import resolve_ref
+from pi_nb.session.refs import label_problem, resolve_ref
 from pi_nb.session.tree import Session
 
 from .conftest import entry, said
@@ -94,10 +94,48 @@ def test_ambiguous_names() -> None:
 
 @pytest.mark.parametrize(
     ("text", "hint"),
-    [("turn 22", "turn 2"), ("", "label"), ("zzzzzzzzzz", "label"), ("@~9", ""), ("root^", ""), ("^", "label")],
+    [
+        ("turn 22", "turn 2"),
+        ("", "label"),
+        ("zzzzzzzzzz", "Labels here: turn 1"),
+        ("@~9", ""),
+        ("root^", ""),
+        ("^", "Labels here"),
+    ],
 )
 def test_names_that_name_nothing(talk: Session, text: str, hint: str) -> None:
     """The error is one line, with what is near or what to write."""
     with pytest.raises(UserError) as caught:
         resolve_ref(talk, text)
     assert hint in caught.value.hint
+
+
+def test_words_with_a_meaning_win_over_labels(talk: Session) -> None:
+    """A file may label anything root, @ or -: the words mean what they always do."""
+    leaf = talk.leaf_id
+    for word in ("root", "@", "@~1", "root^", "-"):
+        talk.append_label(talk.roots()[0], word)
+    assert resolve_ref(talk, "root") is None
+    assert resolve_ref(talk, "@") == talk.leaf_id != leaf
+    assert resolve_ref(talk, "@~1") != talk.roots()[0]
+    with pytest.raises(UserError, match="nothing before the root"):
+        resolve_ref(talk, "root^")
+
+
+def test_labels_that_could_not_be_typed_are_told(talk: Session) -> None:
+    """Reserved words, ids of other entries, spaces at the ends; an entry's own id and other words are good."""
+    other = talk.roots()[0]
+    for label in ("root", "-", "@", "@x", "@~1", "cell:7", "", " ", " a", "a ", "a^", "a~2", "a~", other):
+        assert label_problem(talk, label, talk.leaf_id), label
+    for label in ("plan", "two words", "rooted", "cell", "a-b", "x@y"):
+        assert label_problem(talk, label, talk.leaf_id) == "", label
+    assert label_problem(talk, other, other) == ""
+
+
+def test_a_mistyped_id_is_recognised(talk: Session) -> None:
+    """One wrong digit of a short id, and the right one is named; ids unlike it are not."""
+    right = talk.roots()[0][:8]
+    wrong = right[:7] + ("0" if right[7] != "0" else "1")
+    with pytest.raises(UserError) as caught:
+        resolve_ref(talk, wrong)
+    assert right in caught.value.hint
