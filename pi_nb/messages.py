@@ -62,6 +62,7 @@ class Value(BaseModel):
         validate_by_name=True,
         validate_by_alias=True,
         protected_namespaces=(),
+        defer_build=True,  # each class costs when it is first needed, not when a notebook is opened
     )
     _wire_names: ClassVar[tuple[tuple[str, str], ...]] = ()
 
@@ -370,7 +371,7 @@ Message = Annotated[
     ],
     Discriminator(_role_tag),
 ]
-_MESSAGE: TypeAdapter[Any] = TypeAdapter(Message)
+_MESSAGE: TypeAdapter[Any] = TypeAdapter(Message, config=ConfigDict(defer_build=True))
 
 
 def parse_message(data: Any) -> Message:
