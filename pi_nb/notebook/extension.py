@@ -87,4 +87,7 @@ def greet(runtime: Runtime) -> str:
     before = session.metadata.get(runtime.place.kind)
     if before != runtime.place.name:
         lines.append(f"It was begun in {before}, before this notebook was renamed.")
-    return "\n".join([*lines, *session.warnings])
+    lines += session.warnings
+    if session.read_only:
+        lines.append("%pi_session fork goes on in a copy; %pi_session new begins another.")
+    return "\n".join(lines)

@@ -118,6 +118,13 @@ class Kernel:
         self.manager.restart_kernel(now=True)
         self.client.wait_for_ready(timeout=60)
 
+    def wait_dead(self, timeout: float = 20) -> None:
+        """Wait until it has died."""
+        deadline = time.monotonic() + timeout
+        while self.manager.is_alive() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not self.manager.is_alive()
+
     def kill(self) -> None:
         """Let it die in mid-sentence, as a crash does, and start another."""
         os.kill(self.manager.provisioner.pid, signal.SIGKILL)
