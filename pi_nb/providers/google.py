@@ -176,6 +176,7 @@ def _signed(signature: str | None) -> dict[str, str]:
 _BLOCKED = frozenset(
     {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "LANGUAGE", "MODEL_ARMOR"}
 )
+_ENDED = frozenset({"STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED", "FUNCTION_CALL"})  # the last is not Google's own
 _PART_MARKS = frozenset({"text", "thought", "thoughtSignature", "functionCall"})
 
 
@@ -281,7 +282,7 @@ class _GeminiReader:
 
 def _failure(reason: str, said: str) -> ProviderError | None:
     """Return what a finish reason means, unless it means that all is well."""
-    if reason in ("STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED"):
+    if reason in _ENDED:
         return None
     words = said or f"Gemini ended its answer with {reason}."
     if reason in _BLOCKED:
