@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pi_nb.session.entries import Entry
     from pi_nb.session.tree import Session
 
-__all__ = ["Cell", "CellClock", "cell_of", "written_by", "written_in"]
+__all__ = ["Cell", "CellClock", "cell_of", "written_anywhere", "written_by", "written_in"]
 
 FIELD = "cell"  # the extra field of a message entry
 
@@ -86,6 +86,11 @@ def written_by(session: Session, cell: Cell) -> Iterator[Entry]:
 
     on_path = set(Trail.of(session.path()).ids)
     return (entry for entry in _prompts(session) if cell_of(entry).get("id") == cell.id and entry.id in on_path)
+
+
+def written_anywhere(session: Session, cell: Cell) -> Entry | None:
+    """Return the newest prompt that a cell wrote, on whichever branch, or None."""
+    return next((entry for entry in _prompts(session) if cell_of(entry).get("id") == cell.id), None)
 
 
 def written_in(session: Session, number: int, branch: int | None = None) -> Entry | None:

@@ -101,6 +101,7 @@ class PiMagics(Magics):
     @command
     def pi_checkout(self, given: Given) -> None:
         """Move the leaf."""
+        from pi_nb.notebook.branch_settings import BranchSettings
         from pi_nb.notebook.progress import checkout_with_summary
         from pi_nb.notebook.references import find_entry
         from pi_nb.notebook.status import leaf_line
@@ -110,9 +111,11 @@ class PiMagics(Magics):
         target, before = find_entry(runtime.session, given.ref), runtime.session.leaf_id
         if given.summarize:
             return self._offer(checkout_with_summary(runtime, target, given.message).editor_text)
+        settings = BranchSettings.of(runtime.harness)
         result = runtime.wait(runtime.harness.navigate_tree(target))
         moved = "Leaf" if result.leaf_id != before else "The leaf is there already"
-        say(f"{moved}: {leaf_line(runtime.session)}")
+        changed = BranchSettings.of(runtime.harness).since(settings)
+        say(" · ".join(filter(None, (f"{moved}: {leaf_line(runtime.session)}", changed))))
         return self._offer(result.editor_text)
 
     def _offer(self, prompt: str | None) -> None:

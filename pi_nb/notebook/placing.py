@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_nb.harness.navigation import destination
-from pi_nb.notebook.cells import written_by
-from pi_nb.notebook.references import find_entry, short
+from pi_nb.notebook.branch_settings import BranchSettings
+from pi_nb.notebook.cells import written_anywhere, written_by
+from pi_nb.notebook.references import answer_to, find_entry, short
 
 if TYPE_CHECKING:
     from pi_nb.harness.agent import AgentHarness
@@ -36,15 +37,37 @@ def parent_of(session: Session, ask: Ask) -> str | None:
     return session.entry(earlier).parent_id if earlier else session.leaf_id
 
 
+def _elsewhere(session: Session, ask: Ask) -> str:
+    """Return what to say where the cell's earlier answer is on another branch; nothing if there is none."""
+    if ask.append or ask.place is not None or not ask.cell.stable:
+        return ""
+    earlier = written_anywhere(session, ask.cell)
+    if earlier is None:
+        return ""
+    answer = answer_to(session, earlier.id)
+    name = session.labels.get(answer) or short(answer)
+    return f"Added at the leaf: this cell's earlier answer is on another branch. %pi_checkout {name} goes there."
+
+
 async def place_leaf(harness: AgentHarness, ask: Ask) -> str:
     """Move the leaf to where the prompt belongs; return what to say about it. On the owner thread."""
+    before = BranchSettings.of(harness)
+    note = await _place(harness, ask)
+    return " ".join(filter(None, (note, _sentence(BranchSettings.of(harness).since(before)))))
+
+
+def _sentence(changes: str) -> str:
+    return f"{changes[0].upper()}{changes[1:]}." if changes else ""
+
+
+async def _place(harness: AgentHarness, ask: Ask) -> str:
     session, left = harness.session, harness.session.leaf_id
     if ask.place is not None:
         await harness.navigate_tree(find_entry(session, ask.place))
         return ""
     earlier = earlier_prompt(session, ask)
     if earlier is None:
-        return ""
+        return _elsewhere(session, ask)
     if left == earlier:  # nothing was answered; the harness takes the leaf it is at for a place to stay
         session.move_to(session.entry(earlier).parent_id)
     else:

@@ -10,6 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from pi_nb.errors import HarnessError, PiError, UserError
+from pi_nb.notebook.branch_settings import BranchSettings
 from pi_nb.notebook.caption import clean, tokens
 from pi_nb.notebook.jobs import Stopped, follow
 from pi_nb.notebook.redraw import Redraw
@@ -118,14 +119,15 @@ def checkout_with_summary(runtime: Runtime, target: str | None, instructions: st
         Stopped: The user stopped it.
     """
     runtime.check_idle()
-    session = runtime.session
+    session, settings = runtime.session, BranchSettings.of(runtime.harness)
 
     def said(result: NavigateResult) -> str:
         if result.cancelled:
             return "The leaf is where it was."
         entry = result.summary_entry
         summary = f" A summary of the branch that was left is there, as {short(entry.id)}." if entry else ""
-        return f"Leaf: {leaf_line(session)}.{summary}"
+        changed = BranchSettings.of(runtime.harness).since(settings)
+        return f"Leaf: {leaf_line(session)}.{summary}" + (f" · {changed}" if changed else "")
 
     move = runtime.harness.navigate_tree(target, summarize=True, instructions=instructions)
     what = f"{runtime.harness.model} summarises the branch that is left"

@@ -129,7 +129,7 @@ async def _run(runtime: Runtime, ask: Ask, output: CellOutput) -> AssistantMessa
     harness = runtime.harness
     note = await place_leaf(harness, ask)
     await configure(runtime, harness, ask)
-    output.caption = replace(output.caption, note=note, model=str(harness.model))
+    output.caption = replace(_caption(runtime, ask), note=note, model=str(harness.model))
     before = harness.system_prompt, harness.max_turns
     extra = ask.beside(before[0])
     harness.system_prompt = before[0] if ask.system is None else ask.system

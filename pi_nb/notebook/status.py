@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pi_nb.harness.estimate import estimate_context
 from pi_nb.notebook.caption import clean, money
 from pi_nb.notebook.references import short
-from pi_nb.session.entries import MessageEntry
+from pi_nb.session.entries import MessageEntry, ModelChangeEntry
 from pi_nb.views.entry_line import entry_line
 
 if TYPE_CHECKING:
@@ -45,8 +45,21 @@ def facts(runtime: Runtime) -> list[tuple[str, str]]:
 
 def why_model(runtime: Runtime) -> str:
     """Return why the model of branches that name none is what it is, and how to change it."""
+    chosen = _named_elsewhere(runtime.session)
+    if chosen:
+        return (
+            f"The default: this place of the tree names no model; %pi_model {chosen} chooses the one named elsewhere."
+        )
     reason = "PiNb.model is configured" if runtime.settings.model else runtime.registry.default().reason
     return f"Chosen because {reason}; %pi_model provider:model chooses another."
+
+
+def _named_elsewhere(session: Session) -> str:
+    """Return the model that was chosen last, on whichever branch; nothing if none ever was."""
+    types = session.storage.index.types
+    at = next((place for place in reversed(range(len(types))) if types[place] == "model_change"), None)
+    entry = None if at is None else session.storage.at(at)
+    return f"{entry.provider}:{entry.model_id}" if isinstance(entry, ModelChangeEntry) else ""
 
 
 def session_line(session: Session) -> str:

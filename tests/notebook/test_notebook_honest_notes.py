@@ -1,0 +1,65 @@
+"""What the magics say of settings that change with the place, of cells that are run again, and of missing keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.notebook.reading import entries, roles
+
+
+def test_a_move_says_which_settings_are_other_there(kernel: Any) -> None:
+    """Model, thinking level and tools belong to a branch; leaving it says what counts now."""
+    kernel.run("script(Reply('a'), Reply('b'))")
+    kernel.run("%pi --label plain one")
+    kernel.run("%pi_model scripted:other")
+    kernel.run("%pi_thinking high")
+    kernel.run("%pi_tools read")
+    kernel.run("%pi --label other two")
+    back = kernel.run("%pi_checkout plain").stream
+    assert len(back.splitlines()) == 1
+    for said in ("model is scripted:any here", "thinking is off here", "tools are none here"):
+        assert said in back
+    there = kernel.run("%pi_checkout other").stream
+    for said in ("model is scripted:other here", "thinking is high here", "tools are read here"):
+        assert said in there
+    assert " here" not in kernel.run("%pi_checkout @").stream
+
+
+def test_the_default_of_the_root_is_told_as_such(kernel: Any) -> None:
+    """A chosen model is not the root's; after it was chosen nobody is told that there is no key."""
+    kernel.run("script(Reply('a'), Reply('b'))")
+    kernel.run("%pi_model scripted:other")
+    kernel.run("%pi one")
+    assert "model is scripted:any here, the default" in kernel.run("%pi_checkout root").stream
+    status = kernel.run("%pi").answer["text/plain"]
+    assert "%pi_model scripted:other chooses the one named elsewhere" in status
+    assert "Chosen because" not in status
+    answer = kernel.run("%pi --from root again").answer["text/plain"]
+    assert "Chosen because" not in answer
+    assert "this place of the tree names no model" in answer
+
+
+def test_a_prompt_sent_from_another_place_says_what_counts_there(kernel: Any) -> None:
+    """The note above the answer has what %pi_checkout would have said."""
+    kernel.run("script(Reply('a'), Reply('b'), Reply('c'))")
+    kernel.run("%pi --label plain one")
+    kernel.run("%pi --model scripted:other two")
+    assert "Model is scripted:any here." in kernel.run("%pi --from plain three").answer["text/plain"]
+
+
+def test_a_cell_whose_answer_is_on_another_branch_says_so(kernel: Any) -> None:
+    """The prompt is added at the leaf, and the way to the earlier answer is told by its label or id."""
+    kernel.run("script(*(Reply(f'answer {n}') for n in range(9)))")
+    kernel.run("%pi --label start one", cell="a")
+    kernel.run("%pi two", cell="b")
+    earlier = entries(kernel)[-1]["id"]
+    kernel.run("%pi_checkout start")
+    again = kernel.run("%pi two", cell="b").answer["text/plain"]
+    assert f"%pi_checkout {earlier[:8]} goes there." in again
+    assert "assistant: answer 1" in kernel.run(f"%pi_checkout {earlier[:8]}").stream
+    kernel.run("%pi_checkout start")
+    assert "another branch" not in kernel.run("%pi --append two", cell="b").answer["text/plain"]
+    kernel.run("%pi_label named")
+    kernel.run("%pi_checkout start")
+    assert "%pi_checkout named goes there." in kernel.run("%pi two", cell="b").answer["text/plain"]
+    assert roles(kernel)[-1] == "assistant"
