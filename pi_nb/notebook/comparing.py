@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pi_nb.harness.estimate import estimate_context
 from pi_nb.harness.totals import Totals, totals_of
-from pi_nb.notebook.references import find_entry, short
+from pi_nb.notebook.references import answer_to, find_entry, is_prompt, short
 from pi_nb.notebook.status import brief
 from pi_nb.views.entry_line import message_line, message_text
 
@@ -111,12 +111,19 @@ def compare(session: Session, left: str, right: str) -> Comparison:
     Raises:
         UserError: A reference names nothing, or several entries.
     """
-    ids = [find_entry(session, ref) for ref in (left, right)]
+    ids = [_end(session, find_entry(session, ref)) for ref in (left, right)]
     contexts = [session.context(entry_id) for entry_id in ids]
     shared = _shared(*(context.items for context in contexts))
     sides = [_side(session, ref, context, shared) for ref, context in zip((left, right), contexts, strict=True)]
     point = contexts[0].items[shared - 1].entry_id if shared else None
     return Comparison(shared, f"{short(point)} {brief(session, point)}" if point else "", *sides)
+
+
+def _end(session: Session, entry_id: str | None) -> str | None:
+    """Return the answer to a prompt; any other entry is what it is."""
+    if entry_id is not None and is_prompt(session.get(entry_id)):
+        return answer_to(session, entry_id)
+    return entry_id
 
 
 def _shared(left: Sequence[ContextItem], right: Sequence[ContextItem]) -> int:

@@ -18,6 +18,7 @@ from pi_nb.messages import AssistantMessage, UserMessage, to_wire
 from pi_nb.notebook.caption import Caption
 from pi_nb.notebook.cells import cell_of
 from pi_nb.notebook.display import output_for
+from pi_nb.notebook.place import has_stdin
 from pi_nb.notebook.placing import parent_of
 from pi_nb.notebook.references import give_label
 from pi_nb.notebook.reply import Reply
@@ -84,7 +85,8 @@ def place_for_replay(runtime: Runtime, ask: Ask) -> str | None:
 
 def begins_at_root(runtime: Runtime, ask: Ask) -> bool:
     """Return whether this is the first prompt of a notebook without cell ids that runs along an opened session."""
-    return ask.replay and not ask.cell.stable and ask.place is None and runtime.is_fresh
+    alone = not ask.cell.stable and not has_stdin(runtime.ip)
+    return alone and ask.replay and ask.place is None and runtime.is_fresh
 
 
 def _answered(runtime: Runtime, session: Session, parent: str | None, ask: Ask) -> Stored | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pi_nb.notebook.cells import cell_of
 from pi_nb.notebook.completion import Candidate, Sources
@@ -58,9 +58,14 @@ def references(runtime: Runtime) -> Iterator[Candidate]:
         return
     session = runtime.session
     messages = [entry for entry in islice(reversed(session.entries()), RECENT) if entry.type == "message"]
-    numbers = {cell_of(entry)["n"]: entry.id for entry in reversed(messages) if "n" in cell_of(entry)}
-    yield from (Candidate(f"cell:{number}", brief(session, entry_id)) for number, entry_id in numbers.items())
+    numbers = {_place(cell_of(entry)): entry.id for entry in reversed(messages) if "n" in cell_of(entry)}
+    yield from (Candidate(number, brief(session, entry_id)) for number, entry_id in numbers.items())
     yield from (Candidate(entry.id, brief(session, entry.id)) for entry in messages)
+
+
+def _place(cell: dict[str, Any]) -> str:
+    """Return how what a cell wrote is referred to: ``cell:7``, or ``cell:7.2`` of several answers."""
+    return f"cell:{cell['n']}.{cell['branch']}" if "branch" in cell else f"cell:{cell['n']}"
 
 
 def tools(runtime: Runtime) -> Iterator[Candidate]:
@@ -69,7 +74,9 @@ def tools(runtime: Runtime) -> Iterator[Candidate]:
 
     yield from (Candidate(tool.name, tool.description) for tool in runtime.tools.values())
     space = [(name, value) for name, value in list(runtime.ip.user_ns.items()) if not name.startswith("_")]
-    yield from (Candidate(name, "yours") for name, value in space if isinstance(value, Tool) and name not in runtime.tools)
+    yield from (
+        Candidate(name, "yours") for name, value in space if isinstance(value, Tool) and name not in runtime.tools
+    )
 
 
 def sessions(runtime: Runtime) -> Iterator[Candidate]:

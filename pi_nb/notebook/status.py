@@ -31,6 +31,7 @@ def facts(runtime: Runtime) -> list[tuple[str, str]]:
         ("file", _file(session)),
         ("leaf", leaf_line(session)),
         ("model", model if context.model else f"{model}. {why_model(runtime)}"),
+        ("run", "going on; %pi_steer TEXT speaks to it, %pi_abort stops it" if runtime.busy else ""),
         ("thinking", harness.thinking_level),
         ("tools", tools),
         (
