@@ -49,7 +49,7 @@ _NODE: Final = {
 _EDGE: Final = {"color": _GREY, "arrowsize": ".6"}
 
 
-def to_dot(session: Session, *, max_rows: int | None = 200) -> Any:
+def to_dot(session: Session, *, max_rows: int | None = 200, everything: bool = False) -> Any:
     """Return the tree as a ``graphviz.Digraph``; its ``source`` is DOT.
 
     All that a session holds is plain text in it. In a notebook the graph shows itself.
@@ -57,11 +57,12 @@ def to_dot(session: Session, *, max_rows: int | None = 200) -> Any:
     Args:
         session: The session.
         max_rows: Most nodes; those nearest to the leaf are drawn and the rest counted. None draws all.
+        everything: True to draw bookkeeping too: labels, names, moves of the leaf.
     """
     program = find_dot()
     if program is not None:
         dot_command.DOT_BINARY = program  # the package looks for nothing but ``dot``
-    shown = outline(session, max_rows=max_rows)
+    shown = outline(session, max_rows=max_rows, everything=everything)
     title = "\n".join(part for part in (shown.heading, shown.footing) if part)
     font = {"fontname": _GRAPH["fontname"]}
     graph = graphviz.Digraph(

@@ -58,14 +58,15 @@ _CONTEXT_STYLE: Final = page_style(
 )
 
 
-def tree_html(session: Session, *, max_rows: int | None = 200) -> str:
+def tree_html(session: Session, *, max_rows: int | None = 200, everything: bool = False) -> str:
     """Return the tree as a piece of HTML, light or dark as the notebook is.
 
     Args:
         session: The session.
         max_rows: Most rows; those nearest to the leaf are shown and the rest counted. None shows all.
+        everything: True to draw bookkeeping too: labels, names, moves of the leaf.
     """
-    shown = outline(session, max_rows=max_rows)
+    shown = outline(session, max_rows=max_rows, everything=everything)
     return "".join(_tree_parts(shown))
 
 

@@ -11,7 +11,7 @@ Indentation grows only where a conversation branches. The branch that holds the 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
@@ -132,6 +132,22 @@ class Forest:
             id = self.parents[id]
         return found[::-1]
 
+    def thinned(self, drawn: Collection[str]) -> tuple[Forest, dict[str | None, int]]:
+        """Return the trees of some entries alone, and how many others each of them (or None) stands for."""
+        nearest: dict[str, str | None] = {}
+        hidden: dict[str | None, int] = {}
+        stack: list[tuple[str, str | None]] = [(root, None) for root in self.children.get(None, ())]
+        while stack:
+            id, above = stack.pop()
+            if id in drawn:
+                nearest[id] = above
+            else:
+                hidden[above] = hidden.get(above, 0) + 1
+            below = id if id in drawn else above
+            stack.extend((child, below) for child in self.children.get(id, ()))
+        parents = {id: nearest[id] for id in self.parents if id in drawn}
+        return Forest(parents, self.origins, _children(parents)), hidden
+
     @property
     def roots(self) -> int:
         """How many entries hang from no other: first entries, orphans, and those that name themselves as parent."""
@@ -155,7 +171,7 @@ def lay_out(forest: Forest, leaf: str | None, *, max_rows: int | None = None) ->
     total = len(forest.parents)
     if max_rows is None or total <= max_rows:
         return Layout(tuple(_rows(forest, path, {}, frozenset())), total, 0)
-    thin, hidden = _thinned(forest, _nearest(forest, path, max_rows))
+    thin, hidden = forest.thinned(_nearest(forest, path, max_rows))
     gaps = frozenset(id for id, parent in thin.parents.items() if parent != forest.parents[id])
     return Layout(tuple(_rows(thin, path, hidden, gaps)), total, total - len(thin.parents))
 
@@ -223,23 +239,6 @@ def _nearest(forest: Forest, path: Sequence[str], count: int) -> set[str]:
             drawn.add(id)
         near.extend(child for child in forest.children.get(id, ()) if child not in on_path)
     return drawn
-
-
-def _thinned(forest: Forest, drawn: set[str]) -> tuple[Forest, dict[str | None, int]]:
-    """Return the trees of the drawn entries alone, and how many others each of them (or None) stands for."""
-    nearest: dict[str, str | None] = {}
-    hidden: dict[str | None, int] = {}
-    stack: list[tuple[str, str | None]] = [(root, None) for root in forest.children.get(None, ())]
-    while stack:
-        id, above = stack.pop()
-        if id in drawn:
-            nearest[id] = above
-        else:
-            hidden[above] = hidden.get(above, 0) + 1
-        below = id if id in drawn else above
-        stack.extend((child, below) for child in forest.children.get(id, ()))
-    parents = {id: nearest[id] for id in forest.parents if id in drawn}
-    return Forest(parents, forest.origins, _children(parents)), hidden
 
 
 # ---------------------------------------------------------------- from trees to rows

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from pi_nb.session.storage import IndexedStorage
 from pi_nb.session.tree import Session
 from pi_nb.views.entry_line import Line, entry_line
 from pi_nb.views.layout import Forest, Layout, Node, Row, lay_out
-from pi_nb.views.plain import short_id, visible
+from pi_nb.views.plain import reading, short_id, short_session, visible
 
 __all__ = ["Mark", "Outline", "counted", "nodes", "outline"]
 
-_LABEL = 40  # characters of a label that are shown
+_LABEL: Final = 40  # characters of a label that are shown
+_BOOKKEEPING: Final = frozenset({"label", "leaf", "session_info", "custom", "context_edit", "usage"})
+_SPOKEN: Final = frozenset({"user", "assistant", "summary"})  # kinds of line that are written as Markdown
 
 
 class Mark(NamedTuple):
@@ -41,12 +43,14 @@ class Outline:
     Attributes:
         session: The session.
         layout: Where each row is drawn.
-        forest: The trees it was made from.
+        branches: How many branches there are to be seen, drawn or not.
+        lost: True if the leaf is not in the log.
     """
 
     session: Session
     layout: Layout
-    forest: Forest
+    branches: int
+    lost: bool
 
     @property
     def heading(self) -> str:
@@ -55,9 +59,9 @@ class Outline:
         name = [f"“{visible(session.name, limit=80)}”"] if session.name else []
         leaf = session.leaf_id
         where = "at the beginning" if leaf is None else f"leaf {short_id(leaf)}"
-        lost = [] if leaf is None or leaf in self.forest.parents else ["which is not in the log"]
-        sizes = [counted(len(session), "entry", "entries"), counted(self.forest.branches, "branch", "branches")]
-        return " · ".join((f"session {short_id(session.id)}", *name, *sizes, " ".join((where, *lost))))
+        lost = ["which is not in the log"] if self.lost else []
+        sizes = [counted(len(session), "entry", "entries"), counted(self.branches, "branch", "branches")]
+        return " · ".join((f"session {short_session(session.id)}", *name, *sizes, " ".join((where, *lost))))
 
     @property
     def footing(self) -> str:
@@ -72,7 +76,9 @@ class Outline:
     def drawn(self) -> Iterator[Drawn]:
         """Yield each row with what it says, from top to bottom."""
         for row in self.layout.rows:
-            yield Drawn(row, short_id(row.id), entry_line(self.session.entry(row.id)), tuple(self._marks(row)))
+            line = entry_line(self.session.entry(row.id))
+            said = line._replace(text=reading(line.text)) if line.kind in _SPOKEN else line
+            yield Drawn(row, short_id(row.id), said, tuple(self._marks(row)))
 
     def _marks(self, row: Row) -> Iterator[Mark]:
         if row.leaf:
@@ -102,11 +108,23 @@ def nodes(session: Session) -> Iterator[Node]:
         yield from (Node(entry.id, entry.parent_id, entry.type) for entry in session.entries())
 
 
-def outline(session: Session, *, max_rows: int | None = None) -> Outline:
-    """Return a session ready to be drawn, with at most ``max_rows`` rows around the path to the leaf."""
+def outline(session: Session, *, max_rows: int | None = None, everything: bool = False) -> Outline:
+    """Return a session ready to be drawn, with at most ``max_rows`` rows around the path to the leaf.
+
+    Args:
+        session: The session.
+        max_rows: Most rows. None draws all.
+        everything: True to draw bookkeeping too: labels, names, moves of the leaf, notes of programs. Otherwise what
+            hangs from such an entry, the leaf's mark too, is drawn at the nearest entry above it.
+    """
     leaf = session.leaf_id
     forest = Forest.of(nodes(session), keep=leaf)
-    return Outline(session, lay_out(forest, leaf, max_rows=max_rows), forest)
+    lost = leaf is not None and leaf not in forest.parents
+    if not everything:
+        seen = {node.id for node in nodes(session) if node.type not in _BOOKKEEPING}
+        leaf = next((id for id in reversed(forest.path(leaf)) if id in seen), None)
+        forest = forest.thinned(seen)[0]
+    return Outline(session, lay_out(forest, leaf, max_rows=max_rows), forest.branches, lost)
 
 
 def counted(number: int, one: str, many: str) -> str:

@@ -11,7 +11,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
-__all__ = ["clip", "pad", "short_id", "visible", "width"]
+__all__ = ["clip", "pad", "reading", "short_id", "short_session", "visible", "width"]
 
 _ODD: Final = re.compile("[^ -~]")
 _NAMED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -19,6 +19,9 @@ _JOINERS: Final = frozenset("\u200c\u200d\ufe0e\ufe0f")  # shape letters and emo
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Cn", "Co"})
 _LONGEST_ID: Final = 10
 _PREFIX: Final = 8
+_BOLD: Final = re.compile(r"(?<![\w*])\*\*(?=[^\s*])(.+?)(?<=[^\s*])\*\*(?![\w*])")
+_CODE: Final = re.compile(r"(?<![\w`])`([^`]+)`(?![\w`])")
+_HEADING: Final = re.compile(r"(?<!\S)#{1,6} (?=\S)")
 
 
 def visible(text: str, *, limit: int | None = None) -> str:
@@ -78,3 +81,13 @@ def pad(text: str, cells: int) -> str:
 def short_id(id: str) -> str:
     """Return an entry id as people see and type it: pi's own ids whole, long foreign ones by their beginning."""
     return visible(id if len(id) <= _LONGEST_ID else id[:_PREFIX])
+
+
+def short_session(id: str) -> str:
+    """Return a session id as people see and type it: its end, because ids made within hours begin alike."""
+    return visible(id[-_PREFIX:])
+
+
+def reading(text: str) -> str:
+    """Return Markdown text without the marks that only a renderer needs: ``**bold**``, code quotes, headings."""
+    return _HEADING.sub("", _CODE.sub(r"\1", _BOLD.sub(r"\1", text)))

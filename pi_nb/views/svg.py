@@ -30,14 +30,15 @@ _STYLE: Final = (
 )
 
 
-def tree_svg(session: Session, *, max_rows: int | None = 200) -> str:
+def tree_svg(session: Session, *, max_rows: int | None = 200, everything: bool = False) -> str:
     """Return the tree as an SVG document with its own style, light or dark as the viewer's system is.
 
     Args:
         session: The session.
         max_rows: Most rows; those nearest to the leaf are drawn and the rest counted. None draws all.
+        everything: True to draw bookkeeping too: labels, names, moves of the leaf.
     """
-    shown = outline(session, max_rows=max_rows)
+    shown = outline(session, max_rows=max_rows, everything=everything)
     rows = list(shown.drawn())
     left = _EDGE + max((width(row.id) for row in rows), default=0) * _MONO + 8
     wide = (

@@ -15,7 +15,7 @@ from pi_nb.session.tree import Session
 from pi_nb.views.entry_line import entry_line, message_line, message_text
 from pi_nb.views.layout import Row
 from pi_nb.views.outline import Drawn, Outline, counted, outline
-from pi_nb.views.plain import clip, pad, short_id, visible, width
+from pi_nb.views.plain import clip, pad, short_id, short_session, visible, width
 
 __all__ = ["context_heading", "gutter_text", "not_in_context", "render_context", "render_log", "render_tree"]
 
@@ -51,7 +51,13 @@ _ASCII_PEN: Final = _Pen(True, "| ", "|-", "`-", "*", "o", "<-", "..", "...")
 
 
 def render_tree(
-    session: Session, *, width: int = 100, ascii: bool = False, ids: bool = True, max_rows: int | None = None
+    session: Session,
+    *,
+    width: int = 100,
+    ascii: bool = False,
+    ids: bool = True,
+    max_rows: int | None = None,
+    everything: bool = False,
 ) -> str:
     """Return the tree as text: one row per entry, indented only where it branches, the branch of the leaf first.
 
@@ -63,8 +69,9 @@ def render_tree(
         ascii: Use nothing but ASCII; other characters are written as escapes.
         ids: Begin each row with the entry's id, as references to entries are typed.
         max_rows: Most rows; those nearest to the leaf are shown and the rest counted. None shows all.
+        everything: Show bookkeeping too: labels, names, moves of the leaf, notes of programs.
     """
-    shown = outline(session, max_rows=max_rows)
+    shown = outline(session, max_rows=max_rows, everything=everything)
     pen = _ASCII_PEN if ascii else _PEN
     lines = [pen.clip(shown.heading, width), ""]
     lines.extend(_tree_rows(shown, pen, width, ids))
@@ -126,7 +133,7 @@ def render_log(session: Session, *, width: int = 100, ascii: bool = False, last:
     start = 0 if last is None else max(0, len(entries) - last)
     size = counted(len(entries), "entry", "entries")
     part = f", the last {last}" if start else ""
-    lines = [pen.clip(f"session {short_id(session.id)} · {size} in the order of writing{part}", width), ""]
+    lines = [pen.clip(f"session {short_session(session.id)} · {size} in the order of writing{part}", width), ""]
     leaf = _leaf_after(entries[start - 1]) if start else None
     digits = len(str(len(entries)))
     for number in range(start, len(entries)):

@@ -49,15 +49,15 @@ def test_it_is_a_graph_with_a_node_per_entry(boat: Session) -> None:
     """Nodes are numbered, edges lead from parents to children, and the graph shows itself in a notebook."""
     graph = dot.to_dot(boat)
     assert isinstance(graph, graphviz.Digraph)
-    assert len(re.findall(r"^\tn\d+ \[", graph.source, re.MULTILINE)) == 13
-    assert len(re.findall(r"^\tn\d+ -> n\d+", graph.source, re.MULTILINE)) == 12
+    assert len(re.findall(r"^\tn\d+ \[", graph.source, re.MULTILINE)) == 11
+    assert len(re.findall(r"^\tn\d+ -> n\d+", graph.source, re.MULTILINE)) == 10
 
 
 def test_it_is_drawn(program: Path, boat: Session) -> None:
     """Both programs draw every node with role, text, id and label."""
     nodes = drawn(dot.dot_svg(boat))
     ids = [entry.id for entry in boat.entries()]
-    assert len(nodes) == 13
+    assert len(nodes) == 11
     assert f"assistant: Your boat is green./{ids[6]} [serious]" in nodes
 
 

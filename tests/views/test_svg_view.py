@@ -27,8 +27,8 @@ def test_a_row_per_entry_with_its_mark_and_its_words(boat: Session) -> None:
     assert words(picture)[2:5] == ["assistant Hello Ada.", "user My boat is green.", "assistant I look. [bash: ls]"]
     dots = [dot.get("class", "").split() for dot in picture.iter(f"{SVG}circle")]
     assert [dot for dot in dots if dot == ["ring"]] == [["ring"]]
-    assert sum("dot" in dot for dot in dots) == len(words(picture)) == 13
-    assert sum("on" in dot for dot in dots) == len(boat.path())
+    assert sum("dot" in dot for dot in dots) == len(words(picture)) == 11
+    assert sum("on" in dot for dot in dots) == sum(entry.type != "label" for entry in boat.path())
     tags = [group.findtext(f"{SVG}text") for group in picture.iter(f"{SVG}g") if "chip" in group.get("class", "")]
     assert sorted(map(str, tags)) == ["leaf", "serious", "tub"]
 

@@ -25,7 +25,7 @@ def bare(text: str, session: Session) -> str:
     """Return text with the ids, which are random, replaced by their place in the log."""
     for number, entry in enumerate(session.entries(), 1):
         text = text.replace(entry.id, f"#{number}")
-    return text.replace(session.id[:8], "SESSION")
+    return text.replace(session.id[-8:], "SESSION")
 
 
 def test_the_tree(boat: Session) -> None:
@@ -41,14 +41,41 @@ def test_the_tree(boat: Session) -> None:
             "#5  │ ● assistant: I look. [bash: ls]",
             r"#6  │ ● result: [bash] a\nb (failed)",
             "#7  │ ● [serious] assistant: Your boat is green.",
-            "#13  │ ● [label: serious → #7]",
             "#14  │ ● compaction: 1,234 tokens → Ada has a green boat.",
             "#15  │ ● user: And now? ◀ leaf",
             "#9  └─○ user: My boat is a bathtub.",
             "#10    ○ [tub] assistant: (aborted)",
-            "#11    ○ [label: tub → #10]",
         ]
     )
+
+
+def test_bookkeeping_is_drawn_when_asked_for(boat: Session) -> None:
+    """With ``everything`` labels and moves that carry something are rows of their own."""
+    lines = bare(render_tree(boat, everything=True), boat).splitlines()
+    assert "#13  │ ● [label: serious → #7]" in lines
+    assert lines[-1] == "#11    ○ [label: tub → #10]"
+
+
+def test_the_leafs_mark_stands_on_what_people_see(boat: Session) -> None:
+    """Where the leaf is a label, a name or a program's note, its mark is on the entry above; no branch is counted."""
+    said, before = boat.leaf_id, len(render_tree(boat).splitlines())
+    assert said is not None
+    boat.append_label(said, "here")
+    boat.append_session_info("Boats")
+    boat.append_custom("note", {"x": 1})
+    lines = bare(render_tree(boat), boat).splitlines()
+    assert len(lines) == before
+    assert " · 2 branches · leaf #18" in lines[0]
+    assert "#15  │ ● [here] user: And now? ◀ leaf" in lines
+    after = boat.append_message(UserMessage(content="More.", timestamp=1))
+    assert render_tree(boat).splitlines()[-3].startswith(f"{after}  │ ● user: More.")
+
+
+def test_markdown_marks_are_left_out_of_previews() -> None:
+    """Bold, code quotes and headings are words in a row; stars and backticks that mark nothing stay."""
+    session = Session(InMemorySessionStorage())
+    session.append_message(UserMessage(content="# Hi **Ada**, run `ls *.py` and 2**3**4, __init__", timestamp=1))
+    assert "user: Hi Ada, run ls *.py and 2**3**4, __init__" in render_tree(session)
 
 
 def test_the_tree_in_ascii_without_ids(boat: Session) -> None:
@@ -57,7 +84,7 @@ def test_the_tree_in_ascii_without_ids(boat: Session) -> None:
     assert text.isascii()
     assert "|-* user: My boat is green." in text
     assert "`-o user: My boat is a bathtub." in text
-    assert text.splitlines()[-4].endswith("<- leaf")
+    assert text.splitlines()[-3].endswith("<- leaf")
 
 
 def test_the_log(boat: Session) -> None:
@@ -130,8 +157,8 @@ def test_few_rows_say_what_is_left_out(boat: Session) -> None:
     """With a limit the path to the leaf is shown, and the rest counted where it hangs and below."""
     lines = render_tree(boat, max_rows=5).splitlines()
     assert len(lines) == 2 + 5 + 2
-    assert lines[-1] == "5 of 13 entries drawn, those nearest to the leaf"
-    assert "(+8 more)" in lines[2]
+    assert lines[-1] == "5 of 11 entries drawn, those nearest to the leaf"
+    assert "(+6 more)" in lines[2]
 
 
 def test_deep_branches_keep_to_the_width(session_of: Callable[..., Session]) -> None:

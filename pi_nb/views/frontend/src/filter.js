@@ -14,8 +14,8 @@ export const FILTERS = [
   { mode: "all", key: "5", name: "All", title: "Every entry of the log, cursor moves too (5)" },
 ];
 
-/** Book-keeping: entries that are neither said to a model nor change what it is asked with. */
-const QUIET = new Set(["label", "leaf", "session_info", "custom", "context_edit", "usage"]);
+/** Bookkeeping: entries that are neither said to a model nor change what it is asked with. */
+export const QUIET = new Set(["label", "leaf", "session_info", "custom", "context_edit", "usage"]);
 
 /**
  * @param {FilterMode} mode

@@ -120,6 +120,11 @@ export class Layout {
     return this.nodes.length;
   }
 
+  /** Tips: visible nodes below which nothing is visible, folded away or not. */
+  get branches() {
+    return this.shown.order.reduce((sum, node) => sum + (this.shown.first[node] < 0 ? 1 : 0), 0);
+  }
+
   /** Bring to the front the child on the active path, else the one whose subtree holds the newest entry. */
   #preferActive() {
     const { order, parent, first, next, last } = this.shown;

@@ -40,7 +40,7 @@ export class Leaf {
   #refusal(node) {
     const { state, store } = this.view;
     if (node === state.tree.live) return "This answer is still being written.";
-    if (node === state.leafNode) return "Already the leaf: nothing to write.";
+    if (node === state.leafRow) return "Already the leaf: nothing to write.";
     if (store.status === "running") return "A run is under way, so this only looks. The leaf can be moved when the run has ended.";
     if (store.status === "read-only") return "This session is read-only here, so this only looks.";
     return "";

@@ -4,7 +4,7 @@ import { h, marked, setAttr, setText } from "./dom.js";
 import { ranges, words } from "./filter.js";
 import { laneX } from "./lanes.js";
 import { LIVE, ROOT } from "./tree.js";
-import { clock, count, money, short, wording } from "./wording.js";
+import { clock, count, money, short, shortSession, wording } from "./wording.js";
 
 /**
  * @typedef {import("./state.js").ViewState} ViewState
@@ -64,7 +64,7 @@ export function fillRow(el, state, node, metrics) {
  * @returns {Wording}
  */
 function sessionWording({ store }) {
-  const text = store.name ?? (store.session ? short(store.session) : "");
+  const text = store.name ?? (store.session ? shortSession(store.session) : "");
   return { who: "session", tone: "note", text, faint: text ? undefined : "new", calls: [], quiet: true };
 }
 
@@ -79,8 +79,8 @@ function classes(state, node, row, said) {
   const { layout, tree, hits } = state;
   out.push(layout.active.has(node) ? "pt-ha pt-on" : `pt-h${tree.hue[node]}`);
   if (said.quiet) out.push("pt-quiet");
-  if (node === state.leafNode) out.push("pt-leaf");
-  if (node === state.focusNode) out.push("pt-focus");
+  if (node === state.leafRow) out.push("pt-leaf");
+  if (node === state.focusRowNode) out.push("pt-focus");
   if (row.id === LIVE) out.push("pt-live");
   if (hits) out.push(hits.has(node) ? "pt-found" : "pt-dim");
   if (state.pending === node) out.push("pt-pending");
@@ -135,9 +135,9 @@ function tagsOf(state, node, row) {
   if (forks) out.push(["from", `+${forks}`, `${forks === 1 ? "Another branch leaves" : `${forks} other branches leave`} here; further down`]);
   const folded = state.layout.folded.has(node) ? state.layout.hidden(node) : 0;
   if (folded) out.push(["more", `${folded} folded`, "→ unfolds"]);
-  if (folded && state.layout.nearest(state.leafNode) === node) out.push(["inside", "leaf inside", "The leaf is among the folded rows"]);
+  if (folded && state.leafRow !== node && state.layout.nearest(state.leafNode) === node) out.push(["inside", "leaf inside", "The leaf is among the folded rows"]);
   if (row.id === LIVE) out.push(["writing", "writing", "This answer is being written"]);
-  if (node === state.leafNode) out.push(["leaf", "leaf", "The leaf: the next prompt continues from here, and the model sees the path down to it"]);
+  if (node === state.leafRow) out.push(["leaf", "leaf", "The leaf: the next prompt continues from here, and the model sees the path down to it"]);
   return out;
 }
 
@@ -174,6 +174,6 @@ function describe(el, state, node) {
   setAttr(el.root, "aria-level", String(layout.level[node]));
   setAttr(el.root, "aria-posinset", String(layout.place[node]));
   setAttr(el.root, "aria-setsize", String(layout.setsize[node]));
-  setAttr(el.root, "aria-selected", String(node === state.focusNode));
-  setAttr(el.root, "aria-current", node === state.leafNode ? "true" : null);
+  setAttr(el.root, "aria-selected", String(node === state.focusRowNode));
+  setAttr(el.root, "aria-current", node === state.leafRow ? "true" : null);
 }

@@ -3,7 +3,7 @@
  * from them; no DOM.
  */
 
-import { haystack, passes, words } from "./filter.js";
+import { haystack, passes, QUIET, words } from "./filter.js";
 import { Layout } from "./layout.js";
 import { ROOT } from "./tree.js";
 
@@ -29,8 +29,12 @@ export class ViewState {
     /** Node a checkout was asked for and not answered yet; -1. */ this.pending = -1;
     this.maxLanes = 6;
     /** Nodes from the root to the leaf. @type {Set<number>} */ this.active = new Set();
+    /** Node whose row carries the leaf's mark: the leaf, or the nearest ancestor that is shown when it is bookkeeping. */
+    this.leafRow = -1;
     /** @type {Layout} */ this.layout = new Layout(store.tree);
     /** Nodes a search hits; null when there is no search. @type {Set<number>|null} */ this.hits = null;
+    /** What `focusRowNode` found last. @type {{focus: string|null, layout: Layout, node: number}} */
+    this.near = { focus: null, layout: this.layout, node: -1 };
     /** @type {WeakMap<object, string>} */ this.texts = new WeakMap();
   }
 
@@ -53,6 +57,13 @@ export class ViewState {
     return this.tree.node(this.focus);
   }
 
+  /** Node whose row stands for the focus: itself, or its nearest ancestor that has a row. */
+  get focusRowNode() {
+    const { focus, layout, near } = this;
+    if (near.focus !== focus || near.layout !== layout) this.near = { focus, layout, node: layout.nearest(this.focusNode) };
+    return this.near.node;
+  }
+
   /** Work out rows and lanes anew. */
   arrange() {
     const { tree, store } = this;
@@ -63,8 +74,15 @@ export class ViewState {
     const visible = (/** @type {number} */ n) => n === hoist || this.shown(n);
     this.layout = new Layout(tree, { visible, folded: nodes(this.folds), active: this.active, order: this.order,
       maxLanes: this.maxLanes, hoist });
+    this.leafRow = this.#leafRow();
     this.find();
     if (this.follows || this.focusNode < 0) this.focus = store.leaf;
+  }
+
+  #leafRow() {
+    let node = this.leafNode;
+    while (node > ROOT && !this.shown(node)) node = this.tree.parent[node];
+    return node;
   }
 
   /** Work out what the query hits; folds do not matter. */
@@ -92,8 +110,9 @@ export class ViewState {
    * @param {number} node
    */
   shown(node) {
-    if (node === ROOT || node === this.tree.live || node === this.leafNode) return true;
+    if (node === ROOT || node === this.tree.live) return true;
     const row = this.tree.rows[node];
+    if (node === this.leafNode && !QUIET.has(row.type)) return true;
     return passes(this.filter, row, this.store.labels.has(row.id));
   }
 
@@ -118,13 +137,13 @@ export class ViewState {
 
   /** @param {number} node */
   look(node) {
-    this.focus = this.tree.id(node);
+    this.focus = node === this.leafRow ? this.store.leaf : this.tree.id(node);
     this.follows = this.focus === this.store.leaf;
   }
 
   /** Row of the focus, or of its nearest ancestor that has one. */
   get focusRow() {
-    const near = this.layout.nearest(this.focusNode);
+    const near = this.focusRowNode;
     return near < 0 ? -1 : this.layout.row[near];
   }
 }

@@ -2,7 +2,7 @@
 
 import { h, icon, ICONS, setAttr, setText } from "./dom.js";
 import { FILTERS } from "./filter.js";
-import { grouped, short } from "./wording.js";
+import { grouped, shortSession } from "./wording.js";
 
 /**
  * @typedef {import("./state.js").ViewState} ViewState
@@ -61,9 +61,9 @@ export class Toolbar {
   /** @param {boolean} panelOpen */
   show(panelOpen) {
     const { store, filter, order, hits, layout } = this.state;
-    setText(this.title, store.name ?? (store.session ? `session ${short(store.session)}` : "session"));
+    setText(this.title, store.name ?? (store.session ? `session ${shortSession(store.session)}` : "session"));
     const entries = store.total;
-    const branches = store.tree.branches + 1;
+    const { branches } = layout;
     setText(this.numbers, `${grouped(entries)} ${entries === 1 ? "entry" : "entries"}${branches > 1 ? ` · ${branches} branches` : ""}${this.#loading()}`);
     setText(this.status, store.status === "idle" ? "" : store.status);
     this.status.className = `pt-status pt-s-${store.status}`;

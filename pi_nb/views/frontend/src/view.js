@@ -137,10 +137,9 @@ export class View {
   /** Lay out anew; the reader's place stays what it was. */
   arrange() {
     const { state, list } = this;
-    const leaf = state.leafNode;
     const atLeaf = state.follows;
     const before = performance.now();
-    const was = state.layout.nodes[state.layout.row[leaf]] === leaf ? leaf : -1;
+    const was = state.leafRow;
     const shape = state.layout;
     state.arrange();
     this.stale.layout = false;
@@ -150,15 +149,15 @@ export class View {
     const { anchor } = this.leaf;
     if (anchor && anchor.id === this.store.leaf) {
       list.startGlide();
-      list.keep(state.layout.row[state.leafNode], anchor.offset);
+      list.keep(state.layout.row[state.leafRow] ?? -1, anchor.offset);
       this.leaf.anchor = null;
       this.shouldReveal = true;
-    } else if (atLeaf && (was !== state.leafNode || shape.count !== state.layout.count)) this.shouldReveal = true;
+    } else if (atLeaf && (was !== state.leafRow || shape.count !== state.layout.count)) this.shouldReveal = true;
   }
 
   draw() {
     const { state, list } = this;
-    if (this.shouldReveal) list.reveal(state.layout.row[state.tree.live >= 0 ? state.tree.live : state.leafNode]);
+    if (this.shouldReveal) list.reveal(state.layout.row[state.tree.live >= 0 ? state.tree.live : state.leafRow] ?? -1);
     this.shouldReveal = false;
     list.draw();
     this.bar.show(this.open);

@@ -40,6 +40,7 @@ const KINDS = {
   usage: "usage",
 };
 
+const SPOKEN = new Set(["user", "assistant", "summary"]); // tones of what is written as Markdown
 const LOUD = new Set(["message", "custom_message", "compaction", "branch_summary"]);
 
 /**
@@ -49,7 +50,8 @@ const LOUD = new Set(["message", "custom_message", "compaction", "branch_summary
 export function wording(row) {
   const calls = (row.tools ?? []).map((name, i) => ({ name, text: row.calls?.[i] ?? "" }));
   const [who, tone] = role(row);
-  const text = row.error && !row.text ? row.error : row.text;
+  const said = SPOKEN.has(tone) ? reading(row.text) : row.text;
+  const text = row.error && !row.text ? row.error : said;
   return { who, tone: row.error ? "error" : tone, text, faint: faint(row, text, calls.length), calls, quiet: !LOUD.has(row.type) };
 }
 
@@ -122,3 +124,19 @@ export function quote(text, max = 48) {
 
 /** @param {string} id */
 export const short = (id) => (id.length > 10 ? id.slice(0, 8) : id);
+
+/**
+ * A session's id as people see and type it: its end, because ids made within hours begin alike.
+ * @param {string} id
+ */
+export const shortSession = (id) => id.slice(-8);
+
+const BOLD = /(?<![\w*])\*\*(?=[^\s*])(.+?)(?<=[^\s*])\*\*(?![\w*])/g;
+const CODE = /(?<![\w`])`([^`]+)`(?![\w`])/g;
+const HEADING = /(?<!\S)#{1,6} (?=\S)/g;
+
+/**
+ * Markdown without the marks that only a renderer needs: bold, code quotes, headings.
+ * @param {string} text
+ */
+export const reading = (text) => text.replace(BOLD, "$1").replace(CODE, "$1").replace(HEADING, "");
