@@ -10,9 +10,10 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from pi_nb import __version__
-from pi_nb.cli import changes, demo, inspect, lab, local, search, tree
+from pi_nb.cli import changes, demo, inspect, lab, listing, local, search, tree
 from pi_nb.errors import PiError
 
 __all__ = ["main"]
@@ -55,10 +56,21 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     top = argparse.ArgumentParser(prog="pi-nb", description="Branching agent sessions in a notebook.")
     top.add_argument("--version", action="version", version=f"pi-nb {__version__}")
-    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for command in (inspect, tree, search, changes, demo, lab, local):
+    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Command)
+    for command in (listing, inspect, tree, search, changes, demo, lab, local):
         command.add(commands)
     return top
+
+
+class _Command(argparse.ArgumentParser):
+    """The parser of one command: what is wrong with its arguments is said with its own usage."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return what was parsed; arguments that nothing knows are an error here, not one of the whole program."""
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return known, unknown
 
 
 def _fail(message: str, hint: str = "") -> int:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pi_nb.cli.output import say
+from pi_nb.cli.sessions import add_file, session_file
 from pi_nb.errors import PiError, SessionError
 from pi_nb.session.jsonl import JsonlSessionStorage
 from pi_nb.session.tree import Session
@@ -31,22 +32,24 @@ def add(commands: Any) -> None:
         ("handoff", "let the file end at the leaf, so that pi's terminal goes on there", _handed_off),
     ):
         command = commands.add_parser(name, help=what, description=f"{what[0].upper()}{what[1:]}.")
-        command.add_argument("file", type=Path, metavar="FILE", help="session file (JSON lines)")
+        add_file(command)
         command.add_argument("--json", action="store_true", help="write JSON")
         command.set_defaults(run=run, change=change, repair=name == "repair")
 
 
 def run(args: argparse.Namespace) -> int:
     """Change the file and write what was done to standard output."""
-    before = _backups(args.file)
+    file = Path(args.file)
     try:
-        with Session(JsonlSessionStorage.open(args.file, repair=args.repair)) as session:
+        file = session_file(args.file, args.root)
+        before = _backups(file)
+        with Session(JsonlSessionStorage.open(file, repair=args.repair)) as session:
             said = args.change(session)
-            report = _report(session, args.file, sorted(_backups(args.file) - before), said)
+            report = _report(session, file, sorted(_backups(file) - before), said)
     except PiError as error:
         if not args.json:
             raise
-        report = _refusal(args.file, error)
+        report = _refusal(file, error)
     _tell(report, as_json=args.json)
     return 0 if report["ok"] else 1
 

@@ -30,6 +30,7 @@ __all__ = ["add"]
 
 _MODEL = "scripted:demo"
 _SECONDS = 600  # for one cell; a model that runs on this machine may be slow
+_ERRORS_ONLY = "--IPKernelApp.log_level=40"  # what a kernel says of its sockets is nothing to tell
 _RUNTIME = "runtime"  # folder of what the kernel needs while it runs
 
 
@@ -137,7 +138,7 @@ def _client(notebook: Any, folder: Path) -> Any:
 
     class ThisPython(KernelSpecManager):
         def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
-            argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+            argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", _ERRORS_ONLY]
             return KernelSpec(argv=argv, display_name="Python 3", language="python")
 
     client = NotebookClient(notebook, timeout=_SECONDS, resources={"metadata": {"path": str(folder)}})

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pi_nb.cli.output import say
-from pi_nb.cli.sessions import open_untouched
+from pi_nb.cli.sessions import add_file, open_untouched, session_file
 from pi_nb.errors import PiError, SessionError, UserError
 from pi_nb.messages import BashExecutionMessage, BranchSummaryMessage, CompactionSummaryMessage
 from pi_nb.session.context import Context, project, reduce_state
@@ -25,7 +25,7 @@ from pi_nb.session.tree import Session
 from pi_nb.views.entry_line import content_text
 from pi_nb.views.layout import Forest
 from pi_nb.views.outline import nodes
-from pi_nb.views.plain import visible
+from pi_nb.views.plain import short_session, visible
 from pi_nb.views.text import render_context
 
 __all__ = ["Report", "add", "report_on"]
@@ -34,7 +34,7 @@ __all__ = ["Report", "add", "report_on"]
 def add(commands: Any) -> None:
     """Declare the command."""
     command = commands.add_parser("inspect", help="say what a session file holds; the file is not touched")
-    command.add_argument("file", type=Path, metavar="FILE", help="session file (JSON lines)")
+    add_file(command)
     command.add_argument(
         "--leaf", metavar="ID", help="entry to show the context of: id, beginning of one, label, @~1, …"
     )
@@ -45,11 +45,16 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the report to standard output."""
-    report, context = report_on(args.file, leaf=args.leaf, repair=args.repair)
+    file = Path(args.file)
+    try:
+        file = session_file(args.file, args.root)
+        report, context = report_on(file, leaf=args.leaf, repair=args.repair)
+    except PiError as error:  # no session goes by that name
+        report, context = Report(error=_error(error)), None
     if args.json:
         say(json.dumps(asdict(report), indent=2))
     else:
-        _tell(args.file, report, context)
+        _tell(file, report, context)
     return 0 if report.ok else 1
 
 
@@ -202,6 +207,6 @@ def _tell(file: Path, report: Report, context: Context | None) -> None:
 def _summary(file: Path, report: Report) -> str:
     name = f" “{visible(report.name)}”" if report.name else ""
     return (
-        f"{visible(str(file))}: session {visible(report.id or '')}{name}, version {report.version}, "
+        f"{visible(str(file))}: session {short_session(report.id or '')}{name}, version {report.version}, "
         f"entries {report.entries}, roots {report.roots}, branches {report.branches}, labels {len(report.labels)}"
     )

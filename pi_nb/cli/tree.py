@@ -6,11 +6,10 @@ import argparse
 import json
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from pi_nb.cli.output import say
-from pi_nb.cli.sessions import open_untouched
+from pi_nb.cli.sessions import add_file, open_untouched, session_file
 from pi_nb.errors import SessionError
 from pi_nb.session.tree import Session
 
@@ -23,9 +22,10 @@ _NARROWEST = 20
 def add(commands: Any) -> None:
     """Declare the command."""
     command = commands.add_parser("tree", help="show a session file as a text tree")
-    command.add_argument("file", type=Path, metavar="FILE", help="session file (JSON lines)")
+    add_file(command)
     command.add_argument("--width", type=_width, metavar="N", help="cells of a row (default: the terminal's)")
     command.add_argument("--ascii", action="store_true", help="use nothing but ASCII")
+    command.add_argument("--all", action="store_true", help="show labels, names and moves of the leaf as rows too")
     command.add_argument("--log", action="store_true", help="show the log in the order of writing instead")
     command.add_argument("--json", action="store_true", help="write JSON: one record an entry, in the order of writing")
     command.set_defaults(run=run)
@@ -43,12 +43,14 @@ def run(args: argparse.Namespace) -> int:
     from pi_nb.views.text import render_log, render_tree
 
     width = args.width or shutil.get_terminal_size((_WIDTH, 24)).columns
-    with open_untouched(args.file) as session:
+    with open_untouched(session_file(args.file, args.root)) as session:
         if args.json:
             say(json.dumps({"leaf": session.leaf_id, "entries": list(_records(session))}, indent=2))
             return 0
-        shown = render_log if args.log else render_tree
-        say(shown(session, width=width, ascii=args.ascii))
+        if args.log:
+            say(render_log(session, width=width, ascii=args.ascii))
+        else:
+            say(render_tree(session, width=width, ascii=args.ascii, everything=args.all))
     return 0
 
 

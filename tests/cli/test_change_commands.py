@@ -77,7 +77,13 @@ def test_search_shows_what_stands_around(session: Session, tmp_path: Path, capsy
     assert status == 0
     assert [hit["snippet"] for hit in report["found"]] == ["Dora, said the harbour master."]
     assert said(capsys, "search", "harbour", str(session.file))[1] == report
+    assert main(["search", "harbour", "--root", str(tmp_path)]) == 0
+    heading, hit = capsys.readouterr().out.splitlines()
+    assert session.file is not None
+    assert heading == f"{session.id[-8:]}  {session.file.relative_to(tmp_path)}"
+    assert hit.endswith("  Dora, said the harbour master.")
     assert main(["search", "submarine", "--root", str(tmp_path)]) == 1
+    assert capsys.readouterr() == ("", "pi-nb: nothing found\n")
 
 
 def test_a_file_that_is_being_written_is_not_changed(session: Session, capsys: pytest.CaptureFixture[str]) -> None:

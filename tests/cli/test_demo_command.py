@@ -76,6 +76,18 @@ def test_the_quickstart_runs(pi_nb_command: Command, tmp_path: Path, home: dict[
     assert kernels_in(folder) == []
 
 
+def test_a_kernels_chatter_is_not_told(
+    notebook: Callable[..., None], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What a kernel says of its sockets stands neither before the tree nor in the log that is kept."""
+    notebook("print('hello')")
+    assert main(["demo", "--dir", str(tmp_path / "out"), "--keep"]) == 0
+    out, err = capfd.readouterr()
+    assert out.startswith("Running ")
+    assert err == ""
+    assert (tmp_path / "out" / "runtime" / "kernel.log").read_text() == ""
+
+
 def test_the_environment_keeps_to_the_folder(
     notebook: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

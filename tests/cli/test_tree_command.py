@@ -49,6 +49,24 @@ def test_the_log(pi_nb_command: Command, write: Write) -> None:
     ]
 
 
+def test_bookkeeping_only_when_asked_for(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    """Labels and names are rows with ``--all`` alone; the leaf's mark is on what people see."""
+    label = {"type": "label", "targetId": "a", "label": "start"}
+    file = write(("a", None), ("l", "a", label), ("n", "l", {"type": "session_info", "name": "Boats"}))
+    assert main(["tree", str(file)]) == 0
+    assert capsys.readouterr().out.splitlines()[2:] == ["a  ● [start] user: says a ◀ leaf"]
+    assert main(["tree", str(file), "--all"]) == 0
+    assert [line[0] for line in capsys.readouterr().out.splitlines()[2:]] == ["a", "l", "n"]
+
+
+def test_a_wrong_option_is_told_with_the_commands_own_usage(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a command does not know is an error of that command, not of the program."""
+    assert main(["tree", str(write(("a", None))), "--bogus"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("usage: pi-nb tree ")
+    assert err.endswith("pi-nb tree: error: unrecognized arguments: --bogus\n")
+
+
 def test_width_and_ascii(pi_nb_command: Command, write: Write) -> None:
     """Rows keep to ``--width``; ``--ascii`` is nothing but ASCII."""
     file = write(("a", None, {"message": {"role": "user", "content": "x" * 500}}), ("b", "a", WIDE))
