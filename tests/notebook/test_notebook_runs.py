@@ -256,3 +256,21 @@ def test_the_price_of_a_cell_stays_flat(kernel: Any) -> None:
     ).stream.split()
     assert left[0] == "1"
     assert int(left[1]) <= 3
+
+
+def test_a_compaction_within_a_run_is_seen(kernel: Any) -> None:
+    """While the older part is summarised to make room the output says so, and afterwards that it was done."""
+    kernel.run(
+        "from pi_nb.models import Model\n"
+        "tiny = Model('scripted', 'tiny', api='scripted', context_window=2000, max_tokens=500)\n"
+        "long = 'word ' * 620\n"
+        "replies = [Reply(long)] * 2 + [Reply('gist', delay=1.3)] * 9\n"
+        "script(*replies, models=[tiny, Model('scripted', 'any', api='scripted')])"
+    )
+    kernel.run("%pi_model scripted:tiny")
+    seen = []
+    for n in range(3):
+        result = kernel.run(f"%pi question {n}")
+        seen += [data["text/plain"] for data in result.history]
+    assert any("summarising the older part of the conversation … " in text for text in seen)
+    assert any("was summarised to make room" in text for text in seen)
