@@ -57,8 +57,14 @@ class Shown:
 def show_question(question: Question, cwd: str | Path) -> Shown:
     """Return a question as it is shown; reads the file that a call would change."""
     blocks = tuple(Block(b.label, b.kind, _cut(visible(b.text))) for b in _blocks(question, cwd))
-    words = (question.tool, title_of(question.tool, question.arguments), question.why, question.always)
-    return Shown(question.call_id, *map(visible, words), blocks)
+    return Shown(
+        question.call_id,
+        tool=visible(question.tool),
+        title=visible(title_of(question.tool, question.arguments)),
+        why=visible(question.why),
+        always=visible(question.always),
+        blocks=blocks,
+    )
 
 
 def _blocks(question: Question, cwd: str | Path) -> Iterator[Block]:

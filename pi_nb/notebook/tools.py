@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pi_nb.errors import UserError
 from pi_nb.notebook.caption import clean
 from pi_nb.notebook.checks import check_tool
 from pi_nb.notebook.toolbox import NotebookTool, known_or_added, names_of
+from pi_nb.tools.paths import shown
 from pi_nb.tools.rules import Rule
 
 if TYPE_CHECKING:
@@ -106,17 +109,20 @@ class Row(NamedTuple):
 
 
 def _rows(runtime: Runtime) -> list[Row]:
-    active = runtime.harness.active_tool_names
-    decided = runtime.approvals.decided()
+    active, approvals = runtime.harness.active_tool_names, runtime.approvals
+    decided, cwd = approvals.decided(), approvals.current.cwd
     rows = []
     for name, tool in runtime.tools.items():
-        does = clean(tool.description).strip().partition("\n")[0]
+        does = _FIRST_SENTENCE.match(" ".join(clean(tool.description).split()))
         own = isinstance(tool, NotebookTool)
-        rows.append(Row(name, name in active, _calls(name, own, decided), does))
+        rows.append(Row(name, name in active, _calls(name, own, decided, cwd), does[0] if does else ""))
     return sorted(rows, key=lambda row: not row.active)
 
 
-def _calls(name: str, own: bool, decided: list[Rule]) -> str:
+_FIRST_SENTENCE = re.compile(r".*?(\.(?=\s|$)|$)")
+
+
+def _calls(name: str, own: bool, decided: list[Rule], cwd: Path) -> str:
     """Return in words what happens to the calls of a tool."""
     from fnmatch import fnmatchcase
 
@@ -125,7 +131,7 @@ def _calls(name: str, own: bool, decided: list[Rule]) -> str:
     rules = [rule for rule in decided if fnmatchcase(name, rule.tool)]
     whole = next((rule.verdict for rule in reversed(rules) if rule.path is None), None)
     word = _VERDICTS[whole or ("allow" if own else "read" if name in READING else "ask")]
-    places = [f"{_VERDICTS[rule.verdict]} in {rule.path}" for rule in rules if rule.path is not None]
+    places = [f"{_VERDICTS[rule.verdict]} in {shown(rule.path, cwd)}" for rule in rules if rule.path is not None]
     return "; ".join([word, *dict.fromkeys(places)])
 
 
@@ -145,8 +151,9 @@ def overview_html(runtime: Runtime) -> str:
     """Return all tools with what may happen to their calls, as a table."""
     rows = _rows(runtime)
     left = 'style="text-align:left;vertical-align:top"'
+    mark = 'style="text-align:left;vertical-align:top;white-space:nowrap"'
     body = "".join(
-        f"<tr><td {left}>{'● active' if row.active else ''}</td><th {left}>{escape(row.name)}</th>"
+        f"<tr><td {mark}>{'● active' if row.active else ''}</td><th {left}>{escape(row.name)}</th>"
         f"<td {left}>{escape(row.calls)}</td><td {left}>{escape(row.does)}</td></tr>"
         for row in rows
     )
