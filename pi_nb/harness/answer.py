@@ -67,10 +67,8 @@ class _Answer:
             await self._try()
             again = not self.shown and await self._once_more()
         await self._end_retry(success=self.message.stop_reason not in {"error", "aborted"})
-        if self.shown:
-            await self.run.conclude(self.message)
-        else:
-            await self.run.say(self.message)
+        error = self.error if self.message.stop_reason == "error" else None
+        await (self.run.conclude if self.shown else self.run.say)(self.message, error)
         return self.message
 
     async def _try(self) -> None:

@@ -130,6 +130,10 @@ class HarnessBase:
 
     # ------------------------------------------------------------ configuration
 
+    def configuration_at(self, entry_id: str | None) -> Configuration:
+        """Return model, thinking level and tools as they would be with the leaf at an entry; None is the root."""
+        return self._config.at(self.session, entry_id)
+
     async def set_model(self, model: str | Model) -> None:
         """Speak to another model from the next answer on.
 

@@ -117,6 +117,14 @@ class Configuration:
         """Become what the branch to an entry says; yield an event for each part that changes."""
         return self._restore(branch_state(session, at, self._base_level))
 
+    def at(self, session: Session, entry_id: str | None) -> Configuration:
+        """Return what would count at an entry; this one stays as it is, and nobody is told of what is missing."""
+        twin = self.copy()
+        twin.notices = []
+        for _ in twin.restore_at(session, entry_id):
+            continue
+        return twin
+
     def copy(self) -> Configuration:
         """Return a configuration of its own for one run."""
         twin = object.__new__(Configuration)

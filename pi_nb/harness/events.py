@@ -12,9 +12,10 @@ A subscriber's return value is ignored; to change or block something, use a hook
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from pi_nb.errors import ProviderError
 from pi_nb.messages import AssistantMessage, Message, ToolResultMessage
 from pi_nb.models import Model
 from pi_nb.providers.base import StreamEvent
@@ -97,11 +98,12 @@ class MessageUpdate:
 
 @dataclass(frozen=True, slots=True)
 class MessageEnd:
-    """A message is complete and on disk as entry ``entry_id``."""
+    """A message is complete and on disk as entry ``entry_id``; ``error`` is why an answer failed, if it did."""
 
     type: ClassVar[str] = "message_end"
     message: Message
     entry_id: str | None = None
+    error: ProviderError | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from pi_nb.errors import HarnessError
+from pi_nb.errors import HarnessError, ProviderError
 from pi_nb.harness.events import HarnessEvent, MessageEnd, MessageStart, SavePoint, TurnEnd
 from pi_nb.harness.hooks import Hooks
 from pi_nb.harness.queues import Queues
@@ -156,14 +156,14 @@ class Run(Activity):
         self.messages.append(message)
         return entry_id
 
-    async def say(self, message: Message) -> None:
+    async def say(self, message: Message, error: ProviderError | None = None) -> None:
         """Add a whole message: begin it, write it, end it."""
         await self.tell(MessageStart(message))
-        await self.conclude(message)
+        await self.conclude(message, error)
 
-    async def conclude(self, message: Message) -> None:
+    async def conclude(self, message: Message, error: ProviderError | None = None) -> None:
         """Write a message whose beginning was told; it is on disk before subscribers hear of its end."""
-        await self.tell(MessageEnd(message, self.keep(message)))
+        await self.tell(MessageEnd(message, self.keep(message), error))
 
     async def end_turn(self, message: AssistantMessage, results: Sequence[ToolResultMessage] = ()) -> None:
         """End a turn: subscribers first, then the configuration goes to disk, whatever they did, and takes effect."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pi_nb.notebook.runtime import Runtime
 
-__all__ = ["Ask", "Block", "ask_from", "check"]
+__all__ = ["Ask", "Block", "ask_from", "check", "check_key", "check_model"]
 
 Block: TypeAlias = TextContent | ImageContent
 
@@ -63,7 +63,8 @@ class Ask:
     @property
     def content(self) -> tuple[Block, ...]:
         """What is sent: the prompt and what is attached."""
-        return (TextContent(text=self.text), *self.attached)
+        said = (TextContent(text=self.text),) if self.text.strip() or not self.attached else ()
+        return (*said, *self.attached)
 
     def terms(self, system_prompt: str) -> dict[str, Any]:
         """Return what the answer depends on and the session does not say otherwise.
@@ -165,3 +166,21 @@ def check_model(runtime: Runtime, model: str | None) -> None:
         raise UserError(
             " ".join(runtime.harness.notices) or "There is no model.", hint="%pi_model provider:model sets one."
         )
+
+
+def check_key(runtime: Runtime, ask: Ask) -> None:
+    """Check that the model that would be asked is not known to lack its key.
+
+    Raises:
+        ProviderError: ``auth``: it lacks it; the hint says how to set it.
+    """
+    from pi_nb.notebook.placing import parent_of
+
+    if ask.model is not None:
+        provider = runtime.registry.resolve(ask.model)[0].name
+    else:
+        model = runtime.harness.configuration_at(parent_of(runtime.session, ask)).model
+        provider = model.provider if model else ""
+    missing = runtime.registry.missing_key(provider) if provider in runtime.registry.names() else None
+    if missing is not None:
+        raise missing

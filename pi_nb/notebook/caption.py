@@ -46,7 +46,7 @@ class Caption:
 
 
 _ENDINGS = {
-    "aborted": "stopped; what had arrived is kept",
+    "aborted": "stopped; what had arrived is kept in the tree, and not sent to the model when you go on",
     "length": "cut off at the output limit",
     "error": "failed",
 }

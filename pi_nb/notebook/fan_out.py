@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pi_nb.errors import PiError, UserError
 from pi_nb.harness import events
 from pi_nb.messages import AssistantMessage
-from pi_nb.notebook.asks import Ask, check, check_model
+from pi_nb.notebook.asks import Ask, check, check_key, check_model
 from pi_nb.notebook.caption import Caption, clean
 from pi_nb.notebook.checks import check_level
 from pi_nb.notebook.columns import Column, columns_bundle
@@ -147,6 +147,8 @@ def fan_out(runtime: Runtime, ask: Ask, fan: Fan) -> list[Reply] | Background:
         return show_stored_fan(runtime, ask, fan, stored)
     if begins_at_root(runtime, ask):
         ask = replace(ask, place="root")
+    for variant in fan.variants:
+        check_key(runtime, replace(ask, model=variant.model or ask.model))
     runtime.begun = True
     job = FanJob(runtime, ask, fan)
     return leave(runtime, job) if ask.background else follow(runtime, job)

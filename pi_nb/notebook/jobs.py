@@ -26,14 +26,14 @@ class Stopped(KeyboardInterrupt):
     """The user stopped the run; like any interrupt it also keeps the cells queued behind this one from running."""
 
     def _render_traceback_(self) -> list[str]:
-        return ["Stopped. What had arrived is kept; run the cell again for another answer."]
+        return ["Stopped. What had arrived is kept in the tree; it is not sent to the model when you go on."]
 
 
 class Unanswered(ProviderError):
     """The model did not answer; what it said about that, and what to do."""
 
     def _render_traceback_(self) -> list[str]:
-        return [f"No answer: {self}", self.hint]
+        return [f"No answer: {self}", *([self.hint] if self.hint else [])]
 
 
 class Job(Protocol):

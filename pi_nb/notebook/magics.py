@@ -55,6 +55,15 @@ def say_once(runtime: Runtime, text: str) -> None:
         say(text)
 
 
+def say_of_key(runtime: Runtime) -> None:
+    """Print that the model's key is missing and how to set it; nothing if it is there."""
+    model = runtime.harness.model
+    known = model is not None and model.provider in runtime.registry.names()
+    missing = runtime.registry.missing_key(model.provider) if model is not None and known else None
+    if missing is not None:
+        say(f"{missing}\n{missing.hint}")
+
+
 @magics_class
 class PiMagics(Magics):
     """Prompt, branch and look, from a cell."""
@@ -189,6 +198,7 @@ class PiMagics(Magics):
             runtime.wait(runtime.harness.set_model(given.model))
         chosen = runtime.session.context().model is not None
         say(f"{runtime.harness.model}" + (", on this branch." if chosen else f". {why_model(runtime)}"))
+        say_of_key(runtime)
 
     @line_magic
     @command

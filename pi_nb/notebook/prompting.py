@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pi_nb.errors import PiError
 from pi_nb.harness import events
 from pi_nb.messages import AssistantMessage
-from pi_nb.notebook.asks import Ask, check
+from pi_nb.notebook.asks import Ask, check, check_key
 from pi_nb.notebook.caption import Caption, clean
 from pi_nb.notebook.display import CellOutput, output_for
 from pi_nb.notebook.doing import doing
@@ -49,6 +49,7 @@ def prompt(runtime: Runtime, ask: Ask) -> Reply | Background:
         return show_stored(runtime, ask, stored)
     if begins_at_root(runtime, ask):
         ask = replace(ask, place="root")
+    check_key(runtime, ask)
     runtime.begun = True
     job = PromptJob(runtime, ask)
     return leave(runtime, job) if ask.background else follow(runtime, job)
@@ -112,7 +113,10 @@ class PromptJob:
         answer = self.future.result()
         if answer.stop_reason != "error":
             return None
-        return Unanswered(clean(answer.error_message or "it said nothing of why"), hint="Run the cell to try again.")
+        error = self._transcript.snapshot().error
+        hints = [error.hint if error else "", "Run the cell to try again." if error and error.retryable else ""]
+        said = clean(answer.error_message or "it said nothing of why")
+        return Unanswered(said, hint=clean(" ".join(filter(None, hints))))
 
 
 def _caption(runtime: Runtime, ask: Ask) -> Caption:

@@ -58,7 +58,9 @@ def abort(runtime: Runtime) -> str:
         return "Nothing is running."
     result = runtime.wait(runtime.harness.abort())
     unsaid = [*_quoted(result.cleared_steer), *_quoted(result.cleared_follow_up)]
-    return "Stopped. What had arrived is kept." + (f" Not said any more: {', '.join(unsaid)}." if unsaid else "")
+    return "Stopped. What had arrived is kept in the tree, and not sent to the model when you go on." + (
+        f" Not said any more: {', '.join(unsaid)}." if unsaid else ""
+    )
 
 
 def _words(runtime: Runtime, text: str) -> str:

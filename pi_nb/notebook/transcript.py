@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import singledispatchmethod
 from typing import Any, TypeAlias
 
+from pi_nb.errors import ProviderError
 from pi_nb.harness import events
 from pi_nb.messages import (
     AssistantMessage,
@@ -111,6 +112,7 @@ class Snapshot:
         stop_reason: Why the last answer ended, or None while it has not.
         seconds: Time since the prompt.
         settled: True once the run is over.
+        error: Why the last answer failed, or None.
     """
 
     parts: tuple[Part, ...] = ()
@@ -122,6 +124,7 @@ class Snapshot:
     stop_reason: str | None = None
     seconds: float = 0.0
     settled: bool = False
+    error: ProviderError | None = None
 
     @property
     def text(self) -> str:
@@ -156,6 +159,7 @@ class Transcript:
         self._parts: list[Part] = []
         self._blocks: dict[int, _Block] = {}
         self._tools: dict[str, tuple[int, float]] = {}
+        self._retry: int | None = None  # where the notice of the answer's tries is
         self._now = Snapshot()
         self.version = 0  # grows with every event, so that a reader sees whether there is anything new
 
@@ -206,6 +210,7 @@ class Transcript:
             self._now = replace(self._now, entries=(*self._now.entries, event.entry_id))
         if isinstance(event.message, AssistantMessage):
             self._answer(event.message, event.entry_id)
+            self._now = replace(self._now, error=event.error)
         elif isinstance(event.message, UserMessage):
             self._user(event.message, event.entry_id)
         elif isinstance(event.message, ToolResultMessage):
@@ -236,9 +241,21 @@ class Transcript:
     @_take.register
     def _(self, event: events.RetryStart) -> None:
         self._blocks.clear()
-        self._parts.append(
-            Notice(f"{event.error} — trying again in {event.delay:.0f} s ({event.attempt}/{event.max_attempts})")
-        )
+        said = f"{event.error} — trying again in {event.delay:.0f} s ({event.attempt}/{event.max_attempts})"
+        self._tried(Notice(said))
+
+    @_take.register
+    def _(self, event: events.RetryEnd) -> None:
+        if not event.success:  # why is said where the run ends
+            self._tried(Notice(f"Tried {event.attempt} times."))
+
+    def _tried(self, notice: Notice) -> None:
+        """Put a notice of a try in the place of the one before: nobody wants to read the same failure thrice."""
+        if self._retry is None:
+            self._retry = len(self._parts)
+            self._parts.append(notice)
+        else:
+            self._parts[self._retry] = notice
 
     @_take.register
     def _(self, event: events.SessionCompact) -> None:
@@ -252,6 +269,7 @@ class Transcript:
 
     def _answer(self, message: AssistantMessage, entry_id: str | None) -> None:
         self._blocks.clear()
+        self._retry = None
         content = (TextContent(text=message.content),) if isinstance(message.content, str) else message.content
         for block in content:
             if isinstance(block, ToolCall):

@@ -154,6 +154,15 @@ StreamEvent: TypeAlias = StreamResponse | StreamStart | BlockStart | BlockDelta 
 
 
 @runtime_checkable
+class Keyed(Protocol):
+    """A provider that can tell, without asking anybody, that it has no key."""
+
+    def missing_key(self) -> ProviderError | None:
+        """Return why requests would be refused, or None."""
+        ...
+
+
+@runtime_checkable
 class Provider(Protocol):
     """Something that answers requests. Implementations are safe to use for several requests at once."""
 

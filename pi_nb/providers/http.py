@@ -98,6 +98,11 @@ class HttpProvider(ABC):
     def recording(self, recording: Recording | None) -> None:
         self._clients.recording = recording
 
+    def missing_key(self) -> ProviderError | None:
+        """Return why requests would be refused for want of a key, or None; what was recorded needs none."""
+        error = self._key.lack() if self._clients.recorder() is None else None
+        return error and ProviderError(f"{self._name}: {error}", code="auth", hint=error.hint)
+
     async def aclose(self) -> None:
         """Close this loop's connections. The provider may be used again afterwards."""
         await self._clients.aclose()
@@ -132,6 +137,10 @@ class HttpProvider(ABC):
     def reader(self, builder: MessageBuilder) -> Reader:
         """Return what reads the answer into ``builder``."""
 
+    def reader_for(self, request: Request, builder: MessageBuilder) -> Reader:
+        """Return what reads the answer to a request, where that depends on what was asked."""
+        return self.reader(builder)
+
     async def model_names(self) -> list[str]:
         """Return the names of the models the server has; empty if it does not tell.
 
@@ -158,7 +167,7 @@ class HttpProvider(ABC):
     async def _events(self, request: Request, builder: MessageBuilder) -> AsyncGenerator[StreamEvent, None]:
         async with self._post(request) as response:
             yield StreamResponse(response.status_code, self._key.redact_all(response.headers))
-            reader = self.reader(builder)
+            reader = self.reader_for(request, builder)
             async with aclosing(sse_events(response, self._timeouts, reader)) as events:
                 async for sse in events:
                     for event in reader.feed(sse):

@@ -60,13 +60,21 @@ class Key:
         """
         key = self._look()
         if not key and self._needed:
-            name = self._env[0] if self._env else "api_key"
-            raise ProviderError(f"no key: {name} is not set.", code="auth", hint=_how_to_set(name))
+            raise self._lack()
         if not (key.isascii() and key.isprintable()):
             raise ProviderError(f"The key ({self.where}) contains characters that no key has.", code="auth")
         if key and all(key != told() for told in self._told):
             self._told.append(lambda: key)  # a function may give another one next time: this one stays secret too
         return key
+
+    def lack(self) -> ProviderError | None:
+        """Return the error that :meth:`get` would raise because there is no key; a function is not asked for one."""
+        missing = self._needed and self._source is None and not self._look()
+        return self._lack() if missing else None
+
+    def _lack(self) -> ProviderError:
+        name = self._env[0] if self._env else "api_key"
+        return ProviderError(f"no key: {name} is not set.", code="auth", hint=_how_to_set(name))
 
     def _look(self) -> str:
         if self._source is not None:

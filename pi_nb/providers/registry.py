@@ -13,9 +13,9 @@ from functools import partial
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from pi_nb.errors import UserError
+from pi_nb.errors import ProviderError, UserError
 from pi_nb.models import Model, parse_model_ref
-from pi_nb.providers.base import Provider
+from pi_nb.providers.base import Keyed, Provider
 from pi_nb.providers.catalogue import near
 
 if TYPE_CHECKING:
@@ -104,6 +104,15 @@ class Registry:
         provider = self.get(parsed.provider)
         own = self._overridden.get(str(parsed))
         return provider, provider.model(parsed.model_id) if own is None else own
+
+    def missing_key(self, name: str) -> ProviderError | None:
+        """Return why a provider would refuse requests for want of a key; None if it has one, needs none, or is unsure.
+
+        Raises:
+            UserError: There is no provider of that name.
+        """
+        provider = self.get(name)
+        return provider.missing_key() if isinstance(provider, Keyed) else None
 
     def override(self, model: Model) -> None:
         """Use these facts of a model from now on, whatever the catalogue says; for one session's worth.

@@ -410,7 +410,7 @@ def record_of(event: ev.HarnessEvent) -> dict[str, Any]:
     if isinstance(event, ev.MessageUpdate):
         return {**record, "assistantMessageEvent": _stream_record(event.stream)}
     if isinstance(event, ev.MessageEnd):
-        fields.pop("entry_id")
+        fields = {name: value for name, value in fields.items() if name not in ("entry_id", "error")}  # ours alone
     if isinstance(event, ev.SessionCompact):
         fields["compactionEntry"] = fields.pop("entry")
     kept = {"new_leaf_id", "old_leaf_id"} if isinstance(event, ev.SessionTree) else set()

@@ -57,7 +57,7 @@ def test_a_second_prompt_says_what_can_be_done(kernel: Any) -> None:
         assert refused.status == "error"
         assert "A run is still going on. %pi_steer TEXT speaks to it" in " ".join(refused.error.splitlines())
         assert len(refused.error.splitlines()) <= 2
-    assert kernel.run("%pi_abort").stream.startswith("Stopped. What had arrived is kept.")
+    assert kernel.run("%pi_abort").stream.startswith("Stopped. What had arrived is kept in the tree")
     assert wait(kernel) == "<Background done>\n"
     assert entries(kernel)[-1]["message"]["stopReason"] == "aborted"
     assert "next" in kernel.run("%pi more").answer["text/plain"]

@@ -63,3 +63,52 @@ def test_a_cell_whose_answer_is_on_another_branch_says_so(kernel: Any) -> None:
     kernel.run("%pi_checkout start")
     assert "%pi_checkout named goes there." in kernel.run("%pi two", cell="b").answer["text/plain"]
     assert roles(kernel)[-1] == "assistant"
+
+
+NO_KEYS = "import os\nfor name in [n for n in os.environ if n.endswith('_API_KEY')]: del os.environ[name]"
+REAL = "from pi_nb.providers.registry import default_registry\n_nb.current().registry = default_registry()"
+
+
+def test_a_missing_key_is_told_at_once_and_refuses_prompts(kernel: Any) -> None:
+    """%pi_model warns with the variable and how to set it; a prompt writes nothing; with a key both are content."""
+    kernel.run("script(Reply('a'))")
+    kernel.run("%pi one")
+    kernel.run(f"{NO_KEYS}\n{REAL}")
+    said = kernel.run("%pi_model openai:gpt-5").stream
+    assert said.startswith("openai:gpt-5, on this branch.\nopenai: no key: OPENAI_API_KEY is not set.\n")
+    assert 'os.environ["OPENAI_API_KEY"] = getpass.getpass()' in said
+    before = entries(kernel)
+    for line in ("%pi two", "%pi --model anthropic:claude-opus-5 two", "%pi --models openai:gpt-5,scripted:demo two"):
+        refused = kernel.run(line).error
+        assert refused.splitlines()[0].endswith("_API_KEY is not set."), refused
+    assert entries(kernel) == before
+    assert "gpt-5" in kernel.run("%pi --dry-run two").answer["text/plain"]
+    kernel.run("os.environ['OPENAI_API_KEY'] = 'sk-0123456789'")
+    assert kernel.run("%pi_model openai:gpt-5").stream == "openai:gpt-5, on this branch.\n"
+    kernel.run("del os.environ['OPENAI_API_KEY']\n_nb.current().registry = Registry([ScriptedProvider()])")
+
+
+def test_trying_again_is_advised_only_where_it_can_help(kernel: Any) -> None:
+    """A failure that passes says so; one that does not says only what it is, and once."""
+    kernel.run("from pi_nb import ProviderError\nscript(Reply(error=ProviderError('You may not.', code='auth')))")
+    assert kernel.run("%pi go").error == "No answer: You may not."
+    kernel.run(
+        "busy = ProviderError('All lines are busy.', code='overloaded', retryable=True, retry_after=0)\n"
+        "script(*[Reply(error=busy)] * 9)"
+    )
+    result = kernel.run("%pi go")
+    assert result.error == "No answer: All lines are busy.\nRun the cell to try again."
+    last = result.shown[0]["text/plain"]
+    assert "busy" not in last
+    assert "Tried 3 times." in last
+
+
+def test_a_stopped_answer_is_said_to_be_kept_and_not_sent(kernel: Any) -> None:
+    """The line under it says both."""
+    kernel.run("script(Reply('word ' * 400), tokens_per_second=50)")
+    request = kernel.start("%pi go")
+    kernel.finish(request, until=lambda r: any("word" in data["text/plain"] for data in r.history))
+    kernel.interrupt()
+    result = kernel.finish(request, timeout=10)
+    assert "not sent to the model when you go on" in result.error
+    assert "kept in the tree, and not sent to the model when you go on" in result.history[-1]["text/plain"]

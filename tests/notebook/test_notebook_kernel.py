@@ -88,7 +88,7 @@ def test_an_interrupt_keeps_what_had_arrived(kernel: Any) -> None:
     result = kernel.finish(request)
     took = time.monotonic() - began
     assert result.status == "error"
-    assert result.error == "Stopped. What had arrived is kept; run the cell again for another answer."
+    assert result.error == "Stopped. What had arrived is kept in the tree; it is not sent to the model when you go on."
     assert "begun" in result.history[-1]["text/plain"]
     assert "stopped" in result.history[-1]["text/plain"]
     last = entries(kernel)[-1]["message"]

@@ -325,3 +325,17 @@ def test_names_of_variables(family):
     """Each provider says which variable its key is in."""
     with environment(**{VARIABLE[family]: CANARY}):
         assert f"key={VARIABLE[family]}" in repr(make_provider(family, "http://127.0.0.1:9", api_key=None))
+
+
+def test_a_missing_key_is_known_without_asking(family, tmp_path):
+    """The error is the one a request would get; with a key, given or not, or a recording, there is none."""
+    with environment(**{VARIABLE[family]: ""}):
+        provider = make_provider(family, "http://127.0.0.1:9", api_key=None)
+        missing = Registry([provider]).missing_key(provider.name)
+        assert missing is not None
+        assert (missing.code, VARIABLE[family] in str(missing), "getpass" in missing.hint) == ("auth", True, True)
+        assert make_provider(family, "http://127.0.0.1:9", api_key=lambda: 1 / 0).missing_key() is None
+        provider.recording = Recording(tmp_path / "tape.jsonl")
+        assert provider.missing_key() is None
+    with environment(**{VARIABLE[family]: CANARY}):
+        assert make_provider(family, "http://127.0.0.1:9", api_key=None).missing_key() is None
