@@ -1,9 +1,10 @@
 """Asking somebody whether a tool call may run: with buttons in the cell, else with a line to type.
 
-The two cannot be offered at once. A click does free the main thread from ``input()``, but JupyterLab then leaves the
+The two are not offered at once. A click does free the main thread from ``input()``, but JupyterLab then leaves the
 line's box in the cell, with the keyboard in it, even after the cell has ended (seen with 4.6). So buttons come first:
 a page that shows them says so at once, on the way that a click would take. If none says so in time, because the page
-knows no widgets or the kernel cannot hear it while a cell runs (ipykernel 6), the buttons go and the line comes.
+knows no widgets or the kernel cannot hear it while a cell runs (ipykernel 6), the buttons go and the line comes. A
+page that is only slow gets its buttons back then; the first answer counts.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Asking", "read_answer"]
 
-FIRST = 5.0  # seconds that a page has for its first sign of life; loading widgets may take some
+FIRST = 8.0  # seconds that a page has for its first sign of life; loading widgets may take some
 KNOWN = 15.0  # once one has answered
 AGAIN = 1.0  # after none did
 ALONE = 60.0  # where there is no line to fall back on
@@ -82,49 +83,53 @@ class Asking:
     # ------------------------------------------------------------ buttons
 
     async def _buttons(self, shown: Shown) -> Answer | None:
+        """Return the answer of a page, or if none says in time that it is there, of whoever answers first."""
         from pi_nb.views.ask_view import AskView
 
         loop = asyncio.get_running_loop()
         ready, answered = loop.create_future(), loop.create_future()
-
-        def from_page(future: asyncio.Future[Any], value: Any) -> None:
-            if not future.done():
-                future.set_result(value)
-
-        def tell(future: asyncio.Future[Any], value: Any) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(from_page, future, value)
-
         view = AskView(
             shown.to_wire(),
-            ready=lambda: tell(ready, True),
-            answer=lambda allowed, always, reason: tell(answered, Answer(allowed, allowed and always, reason)),
+            ready=lambda: _tell(ready, True),
+            answer=lambda allowed, always, reason: _tell(answered, Answer(allowed, allowed and always, reason)),
         )
         try:
             self._receipts.show(*_static(shown), view=view)
-            return await self._wait(shown, view, ready, answered)
+            if await self._hears(ready, answered):
+                view.tell(heard=True)
+                answer: Answer = await answered
+                return answer
+            if self._runtime.pump is None:
+                return None
+            view.tell(mode="line")
+            return await self._race(shown, view, ready, answered)
         finally:
             view.close()
 
-    async def _wait(
+    async def _hears(self, *signs: asyncio.Future[Any]) -> bool:
+        """Wait for a sign of life from the page."""
+        alone = self._runtime.pump is None
+        await asyncio.wait(signs, timeout=ALONE if alone else self._patience, return_when=asyncio.FIRST_COMPLETED)
+        heard = any(sign.done() for sign in signs)
+        self._patience = KNOWN if heard else AGAIN
+        return heard
+
+    async def _race(
         self, shown: Shown, view: AskView, ready: asyncio.Future[Any], answered: asyncio.Future[Any]
     ) -> Answer | None:
-        line = self._runtime.pump is not None
-        patience = self._patience if line else max(self._patience, ALONE)
-        await asyncio.wait([ready, answered], timeout=patience, return_when=asyncio.FIRST_COMPLETED)
-        if ready.done() or answered.done():
-            self._patience = KNOWN
-            view.tell(heard=True)
-            answer: Answer = await answered
+        """Return the first answer, typed or clicked; a page that comes late gets its buttons all the same."""
+        line = asyncio.ensure_future(self._line(shown))
+        try:
+            await asyncio.wait([line, ready, answered], return_when=asyncio.FIRST_COMPLETED)
+            if ready.done():
+                self._patience = KNOWN
+                view.tell(heard=True, mode="both")
+                await asyncio.wait([line, answered], return_when=asyncio.FIRST_COMPLETED)
+            answer: Answer | None = answered.result() if answered.done() else line.result()
             return answer
-        self._patience = AGAIN
-        if not line:
-            return None
-        view.tell(mode="line")
-        typed = await self._line(shown)
-        if ready.done():  # it came late, but it came
-            self._patience = KNOWN
-        return typed
+        finally:
+            line.cancel()
+            await asyncio.wait([line])
 
     # ------------------------------------------------------------ a line
 
@@ -141,6 +146,17 @@ class Asking:
             return None
         finally:
             errand.stop()
+
+
+def _tell(future: asyncio.Future[Any], value: Any) -> None:
+    """Give a future its value, unless it has one; any thread."""
+
+    def give() -> None:
+        if not future.done():
+            future.set_result(value)
+
+    with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+        future.get_loop().call_soon_threadsafe(give)
 
 
 def _static(shown: Shown) -> tuple[str, str]:

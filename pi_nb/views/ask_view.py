@@ -38,7 +38,7 @@ class AskView(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]
         answer: Called with a valid answer, on whatever thread: ``allowed``, ``always``, ``reason``.
 
     Attributes:
-        mode: ``ask`` shows buttons; ``line`` says that the answer is to be typed below.
+        mode: ``ask`` shows buttons; ``line`` says that the answer is to be typed below; ``both`` leaves the choice.
         heard: True once the page's first message has come.
     """
 

@@ -22,7 +22,8 @@ from tests.notebook.asked import SETUP, Page, type_answer
 def kernel(kernel: Any) -> Any:
     """Return a kernel whose model calls what it is told to, in a session where nothing was decided."""
     kernel.run(SETUP)
-    assert kernel.run("%pi_tools bash,write,edit,read").status == "ok"
+    chosen = kernel.run("%pi_tools bash,write,edit,read")
+    assert chosen.status == "ok", chosen.error
     return kernel
 
 
@@ -103,6 +104,21 @@ def test_a_button_denies_with_a_reason(kernel: Any) -> None:
     assert result.status == "ok"
     assert "&lt;b&gt;no&lt;/b&gt;" in result.shown[-1]["text/html"]
     assert "<b>no</b>" not in result.shown[-1]["text/html"]
+
+
+def test_the_first_answer_counts(kernel: Any, tmp_path: Path) -> None:
+    """A page that comes late, when a line is asked for already, may answer too; the line gives way."""
+    page = Page(kernel)
+    request = ask(kernel, f"call('bash', command='touch {tmp_path / 'x'}')")
+    widget, _ = page.question(request)
+    kernel.client.get_stdin_msg(timeout=30)
+    page.say(widget, op="ready", call="c1")
+    page.say(widget, op="answer", call="c1", allowed=True, always=False)
+    result = kernel.finish(request)
+    assert (result.status, result.error) == ("ok", "")
+    assert (tmp_path / "x").exists()
+    kernel.client.input("n")
+    assert kernel.run("1 + 1").shown[0]["text/plain"] == "2"
 
 
 def test_a_button_answers_in_the_background(kernel: Any, tmp_path: Path) -> None:

@@ -37,8 +37,11 @@ function render({ model, el, signal }) {
     foot.replaceChildren(h("span", { class: "pa-note", role: "status", text: "Answered." }));
   };
   const look = () => {
-    const typed = model.get("mode") === "line";
-    foot.replaceChildren(...(typed ? [note("Answer in the line below: y, a or n.")] : buttons(question, answer)));
+    const mode = model.get("mode");
+    foot.replaceChildren(
+      ...(mode === "line" ? [] : buttons(question, answer)),
+      ...(mode === "ask" ? [] : [note(mode === "line" ? "Answer in the line below: y, a or n." : "Or answer in the line below.")]),
+    );
   };
   look();
   model.on("change:mode", look);
