@@ -10,9 +10,10 @@ from typing import Final, Literal, get_args
 
 from pi_nb.errors import UserError
 
-__all__ = ["THINKING_LEVELS", "Model", "ModelRef", "ThinkingLevel", "parse_model_ref"]
+__all__ = ["EXAMPLE_MODEL", "THINKING_LEVELS", "Model", "ModelRef", "ThinkingLevel", "parse_model_ref"]
 
 ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
+EXAMPLE_MODEL: Final = "anthropic:claude-sonnet-5-5"  # what hints name, everywhere the same
 THINKING_LEVELS: Final[tuple[str, ...]] = get_args(ThinkingLevel)
 
 
@@ -90,6 +91,6 @@ def parse_model_ref(text: str) -> ModelRef:
     provider, colon, model_id = text.strip().partition(":")
     if not colon or not provider or not model_id:
         raise UserError(
-            f"{text!r} is not a model reference.", hint="Write provider:model, for example anthropic:claude-sonnet-5-5."
+            f"{text!r} is not a model reference.", hint=f"Write provider:model, for example {EXAMPLE_MODEL}."
         )
     return ModelRef(provider, model_id)

@@ -14,9 +14,11 @@ from pi_nb.notebook.caption import clean
 from pi_nb.notebook.commands import LOG_LINES
 from pi_nb.notebook.display import show
 from pi_nb.notebook.placing import parent_of
+from pi_nb.notebook.sent import sent_of
 from pi_nb.session.context import Context, provenance
 
 if TYPE_CHECKING:
+    from pi_nb.models import Model
     from pi_nb.notebook.runtime import Runtime
     from pi_nb.session.entries import Entry
     from pi_nb.session.tree import Session
@@ -121,13 +123,15 @@ def _show(
     from pi_nb.views.text import render_context
 
     context, path = runtime.session.context(entry_id), runtime.session.path(entry_id)
-    whys = provenance(path)
     said = "" if prompt is None else clean(prompt)
-    rows = {**_around(runtime, context, path, said), **changes}
+    model = runtime.harness.configuration_at(entry_id).model
+    sent = sent_of(context, model, prompt=prompt)
+    how = {"provenance": provenance(path), "unsent": sent.unsent}
+    rows = {**_around(runtime, context, model), "tokens": f"about {_tokens(sent.context, path, said):,}", **changes}
     lines = [] if prompt is None else ["Nothing was sent. This would be:"]
-    lines += [f"{name}: {clean(value)}" for name, value in rows.items() if value]
-    html = "".join(f"<div>{escape(line)}</div>" for line in lines) + context_html(context, provenance=whys)
-    text = "\n".join([*lines, "", render_context(context, provenance=whys)])
+    lines += [f"{name}: {clean(value)}" for name, value in rows.items() if value] + sent.notes
+    html = "".join(f"<div>{escape(line)}</div>" for line in lines) + context_html(context, **how)
+    text = "\n".join([*lines, "", render_context(context, **how)])
     if prompt is not None:
         html += f"<div><b>the prompt</b><pre>{escape(said)}</pre></div>"
         text += f"\n\nthe prompt\n{said}"
@@ -137,11 +141,10 @@ def _show(
     show(html, text)
 
 
-def _around(runtime: Runtime, context: Context, path: Sequence[Entry], prompt: str) -> dict[str, str]:
+def _around(runtime: Runtime, context: Context, model: Model | None) -> dict[str, str]:
     """Return what the view of a context does not say of a request."""
-    tokens = estimate_context(context, path).tokens + len(prompt) // 4
-    return {
-        "model": "" if context.model else str(runtime.harness.model),
-        "system prompt": runtime.harness.system_prompt,
-        "tokens": f"about {tokens:,}",
-    }
+    return {"model": "" if context.model else str(model), "system prompt": runtime.harness.system_prompt}
+
+
+def _tokens(sent: Context, path: Sequence[Entry], prompt: str) -> int:
+    return estimate_context(sent, path).tokens + len(prompt) // 4

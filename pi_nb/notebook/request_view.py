@@ -12,6 +12,7 @@ from pi_nb.messages import UserMessage, now_ms, to_wire
 from pi_nb.notebook.caption import clean
 from pi_nb.notebook.placing import parent_of
 from pi_nb.providers.base import Provider, Request
+from pi_nb.providers.transform import acceptable
 
 if TYPE_CHECKING:
     from pi_nb.notebook.asks import Ask
@@ -33,18 +34,17 @@ def request_for(runtime: Runtime, ask: Ask) -> tuple[Provider, Request]:
         UserError, ProviderError: There is no such model.
     """
     session, harness = runtime.session, runtime.harness
-    context = session.context(parent_of(session, ask))
-    named = None if context.model is None else f"{context.model.provider}:{context.model.model_id}"
-    provider, model = runtime.registry.resolve(ask.model or named or str(harness.model))
-    active = ask.tools if ask.tools is not None else context.active_tool_names
-    names = harness.active_tool_names if active is None else active
+    at = parent_of(session, ask)
+    settings = harness.configuration_at(at)
+    provider, model = runtime.registry.resolve(ask.model or str(settings.model))
+    names = settings.active if ask.tools is None else ask.tools
     prompt = UserMessage(content=ask.content, timestamp=now_ms())
     return provider, Request(
         model=model,
-        messages=(*context.messages, prompt),
+        messages=(*session.context(at).messages, *harness.queues.next_turn.messages, prompt),
         system=harness.system_prompt if ask.system is None else ask.system,
         tools=tuple(spec_of(tool) for tool in harness.tools if tool.name in names),
-        thinking_level=ask.thinking or context.thinking_level,
+        thinking_level=ask.thinking or settings.thinking_level,
         session_id=session.id,
     )
 
@@ -79,7 +79,7 @@ def _parts(request: Request) -> dict[str, Any]:
         "tools": [
             {"name": t.name, "description": t.description, "parameters": dict(t.parameters)} for t in request.tools
         ],
-        "messages": [to_wire(message) for message in request.messages],
+        "messages": [to_wire(message) for message in acceptable(request.messages, request.model)],
     }
 
 

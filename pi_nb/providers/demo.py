@@ -23,12 +23,12 @@ from pi_nb.messages import (
     UserMessage,
     text_of,
 )
-from pi_nb.models import Model
+from pi_nb.models import EXAMPLE_MODEL, Model
 from pi_nb.providers.base import Request, ToolSpec
 from pi_nb.providers.demo_calls import example_call, wanted_tools
 from pi_nb.providers.demo_notes import facts_in, name_in, sentences
 from pi_nb.providers.scripted import Reply, ReplySource, ScriptedBlock, ScriptedProvider
-from pi_nb.providers.transform import BRANCH_PREFIX, COMPACTION_PREFIX, to_llm
+from pi_nb.providers.transform import BRANCH_PREFIX, COMPACTION_PREFIX, LlmMessage, acceptable
 
 __all__ = ["DemoProvider"]
 
@@ -86,16 +86,21 @@ class _Scene:
     request: Request
 
     @cached_property
+    def messages(self) -> tuple[LlmMessage, ...]:
+        """What a model would be sent: answers that were stopped or failed are not in it."""
+        return acceptable(self.request.messages, self.request.model)
+
+    @cached_property
     def said(self) -> list[str]:
         """What the user said on this branch, in order; the last is the prompt."""
-        users = [m for m in to_llm(self.request.messages) if isinstance(m, UserMessage)]
+        users = [message for message in self.messages if isinstance(message, UserMessage)]
         texts = [text_of(message.content) for message in users]
         return [text for text in texts if text.strip() and not text.startswith((BRANCH_PREFIX, COMPACTION_PREFIX))]
 
     @cached_property
     def told(self) -> list[str]:
         """What summaries in the context tell: their list items."""
-        texts = [text_of(m.content) for m in to_llm(self.request.messages) if isinstance(m, UserMessage)]
+        texts = [text_of(m.content) for m in self.messages if isinstance(m, UserMessage)]
         summaries = [text for text in texts if text.startswith((BRANCH_PREFIX, COMPACTION_PREFIX))]
         return [line[2:].strip() for text in summaries for line in text.splitlines() if line.startswith("- ")]
 
@@ -115,7 +120,7 @@ class _Scene:
     def results(self) -> list[ToolResultMessage]:
         """The results the last message ends with, if tools have just run."""
         found: list[ToolResultMessage] = []
-        for message in reversed(self.request.messages):
+        for message in reversed(self.messages):
             if not isinstance(message, ToolResultMessage):
                 break
             found.insert(0, message)
@@ -123,7 +128,7 @@ class _Scene:
 
     @property
     def pictures(self) -> int:
-        last = self.request.messages[-1] if self.request.messages else None
+        last = self.messages[-1] if self.messages else None
         content = last.content if isinstance(last, UserMessage) else ""
         return sum(isinstance(block, ImageContent) for block in content)
 
@@ -134,12 +139,11 @@ class _Scene:
 
 def _footer(scene: _Scene) -> str:
     """Return what each answer ends with: that it is scripted and what it was sent; at first, how to get a model."""
-    sent = f"\n\n*Scripted demo, not a model; it was sent {_number(len(scene.request.messages), 'message')}.*"
-    if any(isinstance(message, AssistantMessage) for message in scene.request.messages):
+    sent = f"\n\n*Scripted demo, not a model; it was sent {_number(len(scene.messages), 'message')}.*"
+    if any(isinstance(message, AssistantMessage) for message in scene.messages):
         return sent
     return sent[:-1] + (
-        " For a real one: `%pi_model anthropic:claude-sonnet-5-5` with a key in the environment,"
-        " or `pi-nb local fetch`.*"
+        f" For a real one: `%pi_model {EXAMPLE_MODEL}` with a key in the environment, or `pi-nb local fetch`.*"
     )
 
 
@@ -173,7 +177,7 @@ def _reply(scene: _Scene, text: str, *blocks: ScriptedBlock, stop_reason: str = 
 
 
 def _thought(scene: _Scene) -> str:
-    seen = f"I was sent {_number(len(scene.request.messages), 'message')}; {len(scene.said)} of them the user wrote."
+    seen = f"I was sent {_number(len(scene.messages), 'message')}; {len(scene.said)} of them the user wrote."
     facts = f" They state: {'; '.join(scene.facts)}." if scene.facts else " They state nothing I could remember."
     return f"{seen}{facts} The last one asks: {_quoted(scene.asked)}. Other branches are out of my sight."
 
@@ -280,7 +284,8 @@ def _count(scene: _Scene) -> str:
     match = re.search(r"count to (\d{1,4})", scene.asked, re.IGNORECASE)
     last = max(1, min(int(match.group(1)) if match else 100, 1000))
     numbers = ", ".join(str(number) for number in range(1, last + 1))
-    return f"{numbers}.\n\nHad you stopped me, what was said until then would have stayed, and the leaf with it."
+    stopped = "Had you stopped me, what was said until then would have stayed in the tree, but no model be sent it."
+    return f"{numbers}.\n\n{stopped}"
 
 
 def _error(scene: _Scene) -> Reply:
@@ -318,7 +323,7 @@ _LESSONS: Mapping[str, Callable[[_Scene], str | Reply]] = {
 
 def _calling(scene: _Scene, tools: Sequence[ToolSpec]) -> Reply:
     calls = tuple(
-        ToolCall(id=f"demo_{len(scene.request.messages)}_{n}", name=tool.name, arguments=arguments)
+        ToolCall(id=f"demo_{len(scene.messages)}_{n}", name=tool.name, arguments=arguments)
         for n, (tool, arguments) in enumerate(example_call(tool, scene.asked) for tool in tools)
     )
     names = " and ".join(f"`{call.name}`" for call in calls)

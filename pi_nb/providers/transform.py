@@ -7,7 +7,8 @@ edited, branched, aborted, compacted and continued by other models, and provider
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from pi_nb.messages import (
@@ -34,9 +35,11 @@ __all__ = [
     "NO_RESULT",
     "SUMMARY_SUFFIX",
     "LlmMessage",
+    "Sending",
     "acceptable",
     "framed",
     "merge_users",
+    "sending",
     "to_llm",
 ]
 
@@ -49,6 +52,7 @@ NO_RESULT = "No result provided"
 _BEGINNING = "(The beginning of this conversation is not included.)"
 _EMPTY = "(empty message)"
 _CONTINUE = "Please continue."
+_NOTHING_LEFT = "nothing in it is for this model"
 
 
 # ---------------------------------------------------------------- roles
@@ -119,6 +123,36 @@ def acceptable(messages: Iterable[Message], model: Model) -> tuple[LlmMessage, .
     return tuple(order.finish())
 
 
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """What becomes of messages on their way to a model.
+
+    Attributes:
+        unsent: For messages that are left out, by their place: why.
+        together: Places of the user's messages that follow one another; some providers are sent each run as one.
+    """
+
+    unsent: Mapping[int, str]
+    together: tuple[tuple[int, ...], ...]
+
+
+def sending(messages: Iterable[Message], model: Model) -> Sending:
+    """Return which messages :func:`acceptable` leaves out, and which of the others may be sent as one."""
+    order = _Order(model)
+    unsent: dict[int, str] = {}
+    runs: list[list[int]] = [[]]
+    for place, message in enumerate(messages):
+        said = _as_llm(message)
+        why = "it is not for models" if said is None else order.add(said)
+        if why:
+            unsent[place] = why
+        elif isinstance(said, UserMessage):
+            runs[-1].append(place)
+        else:
+            runs.append([])
+    return Sending(unsent, tuple(tuple(run) for run in runs if len(run) > 1))
+
+
 class _Order:
     """Puts messages into the order providers insist on: each call, then its result, then the rest."""
 
@@ -131,23 +165,24 @@ class _Order:
         self.waiting: list[UserMessage] = []  # what stood between those calls and their results
         self.dropped: set[str] = set()  # calls of answers that are left out
 
-    def add(self, message: LlmMessage) -> None:
+    def add(self, message: LlmMessage) -> str:
+        """Take a message; return why it is left out, or nothing if it is not."""
         match message:
             case AssistantMessage():
-                self._answer(message)
+                return self._answer(message)
             case ToolResultMessage():
-                self._result(message)
+                return self._result(message)
             case _:
-                self._user(clean_user(message, self.model))
+                return self._user(clean_user(message, self.model))
 
     def finish(self) -> list[LlmMessage]:
         self._settle()
         return self.out
 
-    def _answer(self, message: AssistantMessage) -> None:
+    def _answer(self, message: AssistantMessage) -> str:
         if message.stop_reason in ("error", "aborted"):
             self.dropped.update(call.id for call in message.tool_calls)
-            return
+            return "the answer was stopped" if message.stop_reason == "aborted" else "the answer failed"
         self._settle()
         blocks = clean_answer(message, self.model)
         calls = [block for block in blocks if isinstance(block, ToolCall)]
@@ -160,6 +195,7 @@ class _Order:
         if content:
             self.out.append(message.model_copy(update={"content": content}))
         self._expect(calls, [block for block in content if isinstance(block, ToolCall)])
+        return "" if content else _NOTHING_LEFT
 
     def _expect(self, calls: Sequence[ToolCall], renamed: Sequence[ToolCall]) -> None:
         # the same id twice in one answer: the second result of that id belongs to the second call
@@ -168,18 +204,23 @@ class _Order:
             self.calls[_free_key(old.id, self.calls)] = new
         self.dropped.difference_update(self.calls)
 
-    def _result(self, message: ToolResultMessage) -> None:
+    def _result(self, message: ToolResultMessage) -> str:
         key = _free_key(message.tool_call_id, self.results)
         if key in self.calls:
             call = self.calls[key]
             self.results[key] = clean_result(message, self.model, call_id=call.id, name=call.name)
-        elif message.tool_call_id not in self.calls and message.tool_call_id not in self.dropped:
-            self._user(_orphan(clean_result(message, self.model, call_id="", name=message.tool_name or "")))
+            return ""
+        if message.tool_call_id in self.calls:
+            return "its call has a result already"
+        if message.tool_call_id in self.dropped:
+            return "its call is not sent"
+        return self._user(_orphan(clean_result(message, self.model, call_id="", name=message.tool_name or "")))
 
-    def _user(self, message: UserMessage | None) -> None:
+    def _user(self, message: UserMessage | None) -> str:
         if message is None:
-            return
+            return _NOTHING_LEFT
         (self.waiting if self.calls else self.out).append(message)
+        return ""
 
     def _settle(self) -> None:
         """Write the results of the latest answer's calls, then what had to wait for them."""

@@ -18,7 +18,7 @@ from pi_nb.views.layout import Row
 from pi_nb.views.looks import KINDS, page_style
 from pi_nb.views.outline import Drawn, Mark, Outline, outline
 from pi_nb.views.plain import short_id, visible
-from pi_nb.views.text import context_heading, gutter_text, not_in_context
+from pi_nb.views.text import context_heading, gutter_text, not_in_context, not_sent
 
 __all__ = ["context_html", "tree_html"]
 
@@ -115,18 +115,22 @@ def _words(line: Line) -> str:
     return f'<b class="who {line.kind}">{escape(line.head)}</b> {escape(line.text)}{calls}{failure}'
 
 
-def context_html(context: Context, *, provenance: Mapping[str, str] | None = None) -> str:
+def context_html(
+    context: Context, *, provenance: Mapping[str, str] | None = None, unsent: Mapping[str, str] | None = None
+) -> str:
     """Return the messages a model would be sent as a piece of HTML, light or dark as the notebook is.
 
     Args:
         context: The projection of a path.
         provenance: For entries of the path, why they are in the context or not; what is simply kept is not told.
+        unsent: For messages of the context that no request carries, why.
     """
-    return "".join(_context_parts(context, provenance or {}))
+    whys = {**(provenance or {}), **not_sent(unsent)}
+    return "".join(_context_parts(context, whys, len(unsent or ())))
 
 
-def _context_parts(context: Context, provenance: Mapping[str, str]) -> Iterator[str]:
-    heading = " · ".join(context_heading(context))
+def _context_parts(context: Context, provenance: Mapping[str, str], unsent: int) -> Iterator[str]:
+    heading = " · ".join(context_heading(context, unsent))
     yield f'<div class="pi-nb-context"><style>{_CONTEXT_STYLE}</style><div class="head">{escape(heading)}</div>'
     for number, item in enumerate(context.items, 1):
         line, why = message_line(item.message), provenance.get(item.entry_id, "kept")

@@ -17,7 +17,15 @@ from pi_nb.views.layout import Row
 from pi_nb.views.outline import Drawn, Outline, counted, outline
 from pi_nb.views.plain import clip, pad, short_id, short_session, visible, width
 
-__all__ = ["context_heading", "gutter_text", "not_in_context", "render_context", "render_log", "render_tree"]
+__all__ = [
+    "context_heading",
+    "gutter_text",
+    "not_in_context",
+    "not_sent",
+    "render_context",
+    "render_log",
+    "render_tree",
+]
 
 
 _CLOCK: Final = re.compile(r"\d{4}-\d\d-\d\dT(\d\d:\d\d:\d\d)")
@@ -167,16 +175,19 @@ def _clock(timestamp: Any) -> str:
 # ---------------------------------------------------------------- context
 
 
-def render_context(context: Context, *, provenance: Mapping[str, str] | None = None) -> str:
+def render_context(
+    context: Context, *, provenance: Mapping[str, str] | None = None, unsent: Mapping[str, str] | None = None
+) -> str:
     """Return the messages a model would be sent, in full, and what of the path it would not see, and why.
 
     Args:
         context: The projection of a path.
         provenance: For entries of the path, why they are in the context or not
             (:func:`pi_nb.session.context.provenance`); only what is not simply kept is told.
+        unsent: For messages of the context that no request carries, why.
     """
-    whys = provenance or {}
-    blocks = ["\n".join(context_heading(context))]
+    whys = {**(provenance or {}), **not_sent(unsent)}
+    blocks = ["\n".join(context_heading(context, len(unsent or ())))]
     for number, item in enumerate(context.items, 1):
         why = whys.get(item.entry_id, "kept")
         blocks.append("\n".join(_message_lines(f"{number}  {short_id(item.entry_id)}", item.message, why)))
@@ -185,6 +196,11 @@ def render_context(context: Context, *, provenance: Mapping[str, str] | None = N
         rows = (f"  {visible(why)}: {' '.join(ids)}" for why, ids in left_out.items())
         blocks.append("\n".join(("not in the context:", *rows)))
     return "\n\n".join(blocks)
+
+
+def not_sent(unsent: Mapping[str, str] | None) -> dict[str, str]:
+    """Return what is said of messages that no request carries."""
+    return {id: f"not sent: {why}" for id, why in (unsent or {}).items()}
 
 
 def not_in_context(context: Context, provenance: Mapping[str, str]) -> dict[str, list[str]]:
@@ -197,13 +213,14 @@ def not_in_context(context: Context, provenance: Mapping[str, str]) -> dict[str,
     return reasons
 
 
-def context_heading(context: Context) -> tuple[str, str]:
+def context_heading(context: Context, unsent: int = 0) -> tuple[str, str]:
     """Return what a context is, in two lines: where and how long; model, thinking level and tools."""
+    sent = f", {len(context.items) - unsent} of them sent" if unsent else ""
     tools = context.active_tool_names
     active = "" if tools is None else f" · tools {', '.join(map(visible, tools)) or 'none'}"
     model = visible(str(context.model)) if context.model else "no model yet"
     return (
-        f"context at {_place(context.leaf_id)} · {counted(len(context.items), 'message', 'messages')}",
+        f"context at {_place(context.leaf_id)} · {counted(len(context.items), 'message', 'messages')}{sent}",
         f"{model} · thinking {visible(context.thinking_level)}{active}",
     )
 

@@ -284,6 +284,34 @@ def test_a_dry_run_sends_and_writes_nothing(kernel: Any) -> None:
     assert roles(kernel) == ["session_info"]
 
 
+def test_what_is_not_sent_is_marked(kernel: Any) -> None:
+    """A stopped answer is in the context, marked and not counted; the request does not have it."""
+    kernel.run("script(Reply('word ' * 4000, stop_reason='aborted', error='Request was aborted'), Reply('fine'))")
+    kernel.run("%pi one")
+    stopped = entries(kernel)[-1]["id"]
+    context = kernel.run("%pi_context").answer
+    assert f"{stopped[:8]}  assistant" in context["text/plain"]
+    assert "(not sent: the answer was stopped)" in context["text/plain"]
+    assert "2 messages, 1 of them sent" in context["text/plain"]
+    assert "not sent: the answer was stopped" in context["text/html"]
+    assert "tokens: about 1\n" in context["text/plain"]
+    kernel.run("%pi_next also this")
+    dry = kernel.run("%pi --dry-run two").answer["text/plain"]
+    assert "Messages 1 and the prompt follow one another" in dry
+    request = dry.split("the request, keys left out")[1]
+    assert "word word" not in request
+    assert [text in request for text in ("one", "also this", "two")] == [True] * 3
+
+
+def test_a_dry_run_elsewhere_asks_the_model_of_that_place(kernel: Any) -> None:
+    """The root names no model, so it is the default that would be asked there."""
+    kernel.run("script(Reply('a'))")
+    kernel.run("%pi --model scripted:other --thinking high one")
+    dry = kernel.run("%pi --dry-run --from root two").answer["text/plain"]
+    assert '"model": "scripted:any"' in dry
+    assert '"thinking": "off"' in dry
+
+
 def test_options_that_stay_and_options_that_do_not(kernel: Any) -> None:
     """Model and thinking level belong to the branch from here on; system prompt and turn limit to one run."""
     kernel.run("provider = script(Reply('a'), Reply('b'))")

@@ -8,6 +8,7 @@ import pytest
 
 from pi_nb.errors import ProviderError
 from pi_nb.messages import (
+    AssistantMessage,
     BranchSummaryMessage,
     ImageContent,
     TextContent,
@@ -15,9 +16,12 @@ from pi_nb.messages import (
     ToolResultMessage,
     UserMessage,
 )
+from pi_nb.models import EXAMPLE_MODEL
 from pi_nb.providers.base import Request, StreamDone, StreamError, ToolSpec
+from pi_nb.providers.catalogue import known_models
 from pi_nb.providers.demo import DemoProvider
 from pi_nb.providers.demo_notes import facts_in
+from pi_nb.providers.registry import _WITH_KEYS
 
 PYTHON = ToolSpec("python", "Run code.", {"properties": {"code": {"type": "string"}}, "required": ["code"]})
 ADD = ToolSpec(
@@ -176,3 +180,17 @@ def test_only_one_model():
 def test_facts(said, facts):
     """Statements are remembered as the other side would say them; a later one about the same thing replaces it."""
     assert facts_in([said]) == facts
+
+
+def test_it_is_sent_what_a_model_would_be():
+    """An answer that was stopped is not among what it says it was sent."""
+    stopped = AssistantMessage(content=(TextContent(text="1, 2"),), stop_reason="aborted")
+    history = [UserMessage(content="count to 100"), stopped]
+    assert "it was sent 2 messages" in answer(history, "What do you know?").text
+
+
+def test_hints_name_a_model_that_there_is():
+    """The model that hints name is in the catalogue, and is the one a key would choose."""
+    provider, _, name = EXAMPLE_MODEL.partition(":")
+    assert (provider, name) in known_models()
+    assert (provider, name) in {(row[0], row[2]) for row in _WITH_KEYS}

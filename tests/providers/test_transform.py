@@ -27,7 +27,7 @@ from pi_nb.models import Model
 from pi_nb.providers.anthropic import AnthropicProvider
 from pi_nb.providers.base import Request, ToolSpec
 from pi_nb.providers.openai_chat import OpenAIChatProvider
-from pi_nb.providers.transform import NO_RESULT, acceptable, framed, merge_users, to_llm
+from pi_nb.providers.transform import NO_RESULT, acceptable, framed, merge_users, sending, to_llm
 from tests.providers.strict import anthropic_refusals, openai_refusals
 
 CLAUDE = Model("anthropic", "claude-x", api="anthropic-messages", vision=True, reasoning=True)
@@ -329,6 +329,28 @@ def test_acceptable_is_stable(history):
     once = acceptable(history, CLAUDE)
     assert acceptable(once, CLAUDE) == once
     assert [m.to_wire() for m in history] == before
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(messages, max_size=8))
+def test_what_is_not_sent_makes_no_difference(history):
+    """Without the messages that are said to be left out, the provider gets the same."""
+    unsent = sending(history, CLAUDE).unsent
+    without = [m for place, m in enumerate(history) if "nothing in it" in unsent.get(place, "nothing in it")]
+    assert acceptable(without, CLAUDE) == acceptable(history, CLAUDE)
+
+
+def test_why_messages_are_not_sent_and_which_are_sent_as_one():
+    """A stopped answer goes with the results of its calls; what stands around it may become one message."""
+    history = [
+        *(user("one"), answer("half", call("0"), stop="aborted"), result("0"), user("two")),
+        *(answer("yes"), user("three"), answer("", stop="error"), user("four")),
+    ]
+    found = sending(history, CLAUDE)
+    assert found.unsent == {1: "the answer was stopped", 2: "its call is not sent", 6: "the answer failed"}
+    assert found.together == ((0, 3), (5, 7))
+    assert [m.role for m in acceptable(history, CLAUDE)] == ["user", "user", "assistant", "user", "user"]
+    assert sending([user("one"), answer("yes")], CLAUDE).together == ()
 
 
 @pytest.mark.parametrize("count", [20_000])
