@@ -7,7 +7,7 @@ that lacks what it cannot do without, is an :class:`UnknownEntry`: kept and writ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -39,6 +39,7 @@ __all__ = [
 
 
 _ValueT = TypeVar("_ValueT", bound=Value)
+_MadeT = TypeVar("_MadeT", bound=Value | Message)
 _TALK = frozenset({"user", "assistant", "toolResult", "system"})
 
 
@@ -54,12 +55,41 @@ def tolerant_message(data: Any) -> Message:
         return data  # type: ignore[return-value]  # a message already
     if isinstance(data, Mapping) and data.get("role") in _TALK and data.get("content") is None:
         data = {**data, "content": []}
-    with suppress(ValidationError):
-        return parse_message(data)
-    with suppress(ValidationError):
-        return UnknownMessage.model_validate(data)
+    for make in (parse_message, UnknownMessage.model_validate):
+        with suppress(ValidationError):
+            return _made(make, data)
     UnknownMessage.model_validate({"role": data["role"]} if isinstance(data, Mapping) and "role" in data else data)
     return _unvalidated(UnknownMessage, data)
+
+
+def _made(make: Callable[[Any], _MadeT], data: Any) -> _MadeT:
+    """Return the value that ``make`` gives; fields it can do without are kept as they are if it does not take them.
+
+    These are fields of a wrong type, and fields whose names have half a character in them.
+
+    Raises:
+        pydantic.ValidationError: It cannot do without one of them.
+    """
+    try:
+        return make(data)
+    except ValidationError as error:
+        odd = _odd_fields(data, error) if isinstance(data, Mapping) else {}
+        if not odd or "content" in odd:
+            raise
+    value = make({name: field for name, field in data.items() if name not in odd})
+    object.__setattr__(value, "__pydantic_extra__", {**(value.__pydantic_extra__ or {}), **odd})
+    return value
+
+
+def _odd_fields(data: Mapping[str, Any], error: ValidationError) -> dict[str, Any]:
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    refused = {part for fault in faults for part in fault["loc"][:2]}  # a message's role comes before the field
+    return {name: field for name, field in data.items() if name in refused or _is_cut(name)}
+
+
+def _is_cut(name: str) -> bool:
+    """Return True if a name has half a character in it."""
+    return any("\ud800" <= char <= "\udfff" for char in name)
 
 
 def _unvalidated(kind: type[_ValueT], data: Mapping[str, Any]) -> _ValueT:
@@ -236,10 +266,11 @@ def parse_entry(data: Mapping[str, Any]) -> Entry:
     Raises:
         pydantic.ValidationError: The envelope itself is wrong: ``type``, ``id``, ``parentId`` or ``timestamp``.
     """
-    for kind in (_KINDS.get(data.get("type", "")), UnknownEntry):
+    named = data.get("type")
+    for kind in (_KINDS.get(named) if isinstance(named, str) else None, UnknownEntry):
         with suppress(ValidationError):
             if kind is not None:
-                return kind.model_validate(data)
+                return _made(kind.model_validate, data)
     Entry.model_validate({name: data[name] for name in ("type", "id", "parentId", "timestamp") if name in data})
     return _unvalidated(UnknownEntry, data)
 

@@ -11,6 +11,8 @@ from pi_nb.session.rawlines import RawLines
 
 __all__ = ["Index", "envelope_fault", "one_line", "role_of"]
 
+_SPACE = "\t\n\v\f\r \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000\ufeff"
+"""What pi takes for space around names and labels; Python's own idea differs in some control characters."""
 _ROOT = -1
 _MISSING = -2
 
@@ -120,7 +122,7 @@ class Index:
     def _label(self, target: Any, label: Any) -> None:
         if not isinstance(target, str):
             return
-        text = label.strip() if isinstance(label, str) else ""
+        text = label.strip(_SPACE) if isinstance(label, str) else ""
         if text:
             self.labels[target] = text
         else:
@@ -222,7 +224,7 @@ class Index:
 
 def one_line(text: str) -> str:
     """Return a name without line breaks and without space around it."""
-    return re.sub(r"[\r\n]+", " ", text).strip()
+    return re.sub(r"[\r\n]+", " ", text).strip(_SPACE)
 
 
 _GLOBAL = frozenset({"label", "session_info", "leaf"})

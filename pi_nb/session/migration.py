@@ -37,10 +37,11 @@ def _chain(session_id: str, entries: list[dict[str, Any]]) -> None:
         entry.setdefault("parentId", before)
         entry.setdefault("timestamp", "1970-01-01T00:00:00.000Z")
         before = entry["id"]
+    places: dict[float, dict[str, Any]] = dict(enumerate(entries, 1))  # the header counts as 0
     for entry in entries:
         kept = entry.pop("firstKeptEntryIndex", None) if entry.get("type") == "compaction" else None
-        if isinstance(kept, int) and 1 <= kept <= len(entries):  # the header counts as 0
-            entry["firstKeptEntryId"] = entries[kept - 1]["id"]
+        if isinstance(kept, int | float) and not isinstance(kept, bool) and kept in places:
+            entry["firstKeptEntryId"] = places[kept]["id"]
 
 
 def _id_for(session_id: str, place: int, taken: set[str]) -> str:

@@ -206,10 +206,14 @@ class Scan:
                 self._leave_out(number, line, "is not a JSON object")
         upgrade(version, self.header.id, entries)
         for number, fields in zip(numbers, entries, strict=True):
-            fault = envelope_fault(fields)
+            fault, line = envelope_fault(fields), b""
+            try:
+                line = lines.encode(fields)
+            except ValueError as error:  # 1e999 is JSON, and no number
+                fault = f"cannot be written anew ({error})"
             if fault:
-                self._leave_out(number, b"", fault)
+                self._leave_out(number, line, fault)
             else:
-                self.index.append(fields, lines.encode(fields))
+                self.index.append(fields, line)
         self.header = self.header.model_copy(update={"version": CURRENT_VERSION})
         self.warnings.append(f"The file is of version {version}; it is read as version {CURRENT_VERSION}, unchanged.")

@@ -440,3 +440,78 @@ def test_bad_lines_of_old_versions(make_file: Maker) -> None:
         {"type": "message", "timestamp": "t", "message": {"role": "user", "content": "x"}}, b'{"ty', header=old
     )
     assert len(load(file).scan.index) == 1
+
+
+# ---------------------------------------------------------------- fields that are not what they should be
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"summary": None}, {"summary": 5}, {"tokensBefore": "x"}, {"fromHook": "x"}, {"details": 5}]
+)
+def test_a_compaction_with_a_wrong_field_is_one(opened: Opener, wrong: dict[str, Any]) -> None:
+    """A field of a wrong type counts as missing, and is carried along; the rest of the entry has its meaning."""
+    sound = {"summary": "S", "firstKeptEntryId": "b", "tokensBefore": 5}
+    odd = entry("compaction", "c", "b", **{**sound, **wrong})
+    session = opened(said("a", None), said("b", "a"), odd, said("d", "c"))
+    assert [message.role for message in session.context().messages] == ["compactionSummary", "user", "user"]
+    assert session.entry("c").to_wire() == odd
+
+
+def test_a_compaction_with_a_wrong_first_kept_entry_keeps_none(opened: Opener) -> None:
+    """A first kept entry that is no id is one that is unknown."""
+    odd = entry("compaction", "b", "a", summary="S", firstKeptEntryId=5, tokensBefore=5)
+    assert roles(opened(said("a", None), odd, said("c", "b"))) == ["compactionSummary", "user"]
+
+
+def roles(session: Session) -> list[str]:
+    return [message.role for message in session.context().messages]
+
+
+@pytest.mark.parametrize("wrong", [{"usage": "x"}, {"errorMessage": 5}, {"stopReason": {}}])
+def test_an_answer_with_a_wrong_field_still_names_its_model(opened: Opener, wrong: dict[str, Any]) -> None:
+    """The branch speaks to the model of its last answer, whatever is wrong with the answer's other fields."""
+    answer = entry("message", "a", None, message={"role": "assistant", "content": [], "provider": "p", "model": "m"})
+    answer["message"].update(wrong)
+    session = opened(answer)
+    model = session.context().model
+    assert model is not None
+    assert (model.provider, model.model_id) == ("p", "m")
+    assert session.entry("a").to_wire() == answer
+
+
+def test_half_characters_in_field_names_are_kept(opened: Opener) -> None:
+    """A field whose name cannot be encoded is carried along, and its entry and message are what they are."""
+    session = opened(
+        line(said("a", None, "x")).replace(b'"content"', rb'"k\ud800":1,"content"'),
+        line(said("b", "a", "y")).replace(b'"message":', rb'"k\ud800":1,"message":'),
+    )
+    assert texts(session) == ["x", "y"]
+    assert session.entry("b").to_wire()["k\ud800"] == 1
+
+
+@pytest.mark.parametrize(("index", "kept"), [(1.0, ["old", "kept"]), (2, ["kept"]), (True, []), ("1", []), (9, [])])
+def test_indexes_of_version_1(make_file: Maker, index: Any, kept: list[str]) -> None:
+    """An index is a number, whole or written as 1.0; anything else keeps nothing."""
+    file = make_file(
+        {"type": "message", "timestamp": "t", "message": {"role": "user", "content": "old"}},
+        {"type": "message", "timestamp": "t", "message": {"role": "user", "content": "kept"}},
+        {"type": "compaction", "timestamp": "t", "summary": "S", "firstKeptEntryIndex": index, "tokensBefore": 5},
+        header={**HEADER, "version": 1},
+    )
+    with Session(JsonlSessionStorage.open(file)) as session:
+        assert [text_of(message.content) for message in session.context().messages[1:]] == kept
+
+
+def test_version_1_with_a_number_that_is_none(make_file: Maker) -> None:
+    """1e999 is JSON but cannot be written anew: the line is refused by number, not with a traceback."""
+    old = b'{"type":"custom","timestamp":"t","customType":"x","data":1e999}\n'
+    assert refused(make_file(old, header={**HEADER, "version": 1})).line == 2
+
+
+@pytest.mark.parametrize(("label", "trimmed"), [("\ufeffx\u3000", "x"), ("\x85x", "\x85x"), ("\x1c", "\x1c")])
+def test_labels_are_trimmed_as_pi_does(opened: Opener, label: str, trimmed: str) -> None:
+    """What counts as space around a label or a name is what JavaScript takes for it."""
+    label_entry = entry("label", "b", "a", targetId="a", label=label)
+    session = opened(said("a", None), label_entry, entry("session_info", "c", "b", name=label))
+    assert session.labels == {"a": trimmed}
+    assert session.name == trimmed
