@@ -41,15 +41,22 @@ class Clients:
 
     A client is held open by an async generator, because a loop that ends (``asyncio.run``) closes its async
     generators: a provider that was used in a loop which is gone leaves no connection behind.
+
+    Args:
+        timeouts: How long to wait.
+        outside: False for a server inside this process: no proxy, and nothing to record.
     """
 
-    def __init__(self, timeouts: Timeouts) -> None:
+    def __init__(self, timeouts: Timeouts, *, outside: bool = True) -> None:
         self.recording: Recording | None = None
+        self._outside = outside
         self._timeouts = timeouts
         self._open: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Recording | None, _Held]] = WeakKeyDictionary()
 
     def recorder(self) -> Recording | None:
         """Return what records and replays now: this provider's own recording, or the process's."""
+        if not self._outside:
+            return None
         return active_recording() if self.recording is None else self.recording
 
     async def get(self) -> httpx.AsyncClient:
@@ -58,7 +65,7 @@ class Clients:
         recording = self.recorder()
         held = clients.get(recording)
         if held is None or held.client.is_closed:
-            keeper = _keep_open(self._timeouts, recording)
+            keeper = _keep_open(self._timeouts, recording, self._outside)
             held = clients[recording] = _Held(await anext(keeper), keeper)
         return held.client
 
@@ -74,10 +81,12 @@ class _Held:
     keeper: AsyncGenerator[httpx.AsyncClient, None]
 
 
-async def _keep_open(timeouts: Timeouts, recording: Recording | None) -> AsyncGenerator[httpx.AsyncClient, None]:
+async def _keep_open(
+    timeouts: Timeouts, recording: Recording | None, outside: bool
+) -> AsyncGenerator[httpx.AsyncClient, None]:
     # reading has its own limits, in _chunks: httpx knows none for the first piece
     limits = httpx.Timeout(connect=timeouts.connect, read=None, write=60.0, pool=timeouts.connect)
-    async with httpx.AsyncClient(timeout=limits, verify=_ssl_context()) as client:
+    async with httpx.AsyncClient(timeout=limits, verify=_ssl_context(), trust_env=outside) as client:
         if recording is None:
             yield client
         else:

@@ -1,42 +1,43 @@
 """``local:``: a model inside this process, without key or network.
 
 ``local:smollm2`` is a very small model (135 million parameters) whose weights ``pi-nb local fetch`` gets. It answers
-anything and is often wrong: it shows that branches really differ, not what a good model can do, and it calls no
-tools. ``local:/path/to/model.gguf`` is any other model in llama.cpp's format.
+anything and is often wrong: it shows that branches really differ, not what a good model can do. It calls a tool if
+the prompt names it (:mod:`~pi_nb.providers.constrained`). ``local:/path/to/model.gguf`` is any other model in
+llama.cpp's format, and calls tools as it was taught.
 
-The runtime is llama.cpp as packaged by ``xllamacpp`` (the extra ``local``). It runs in a thread of its own with one
+The runtime is llama.cpp as packaged by ``xllamacpp`` (the extra ``local``). It runs in threads of its own with one
 core left to the rest of the machine, because a busy core too many makes it ten times slower.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import secrets
-from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import aclosing
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Event, Lock
-from typing import Any
+from threading import Lock
+from typing import Any, cast
 
 from pi_nb.errors import ProviderError
 from pi_nb.models import Model
-from pi_nb.providers.base import Request, StreamEvent, StreamResponse
+from pi_nb.providers.base import Request, StreamEvent
 from pi_nb.providers.builder import MessageBuilder
 from pi_nb.providers.catalogue import look_up
-from pi_nb.providers.chat_reader import ChatReader
-from pi_nb.providers.dialects import DIALECTS
-from pi_nb.providers.openai_chat import chat_payload
-from pi_nb.providers.sse import ServerSentEvent
+from pi_nb.providers.client import Clients
+from pi_nb.providers.constrained import ConstrainedReader, constrained, offered
+from pi_nb.providers.http import Reader
+from pi_nb.providers.openai_chat import OpenAIChatProvider
 from pi_nb.providers.weights import NAME, fetch, fetched, weights_path
 
 __all__ = ["LocalProvider", "fetch", "installed"]
 
 _CONTEXT = 8192  # what SmolLM2 was trained for; others would take gigabytes for their longest
 _LONGEST_ANSWER = 1024
+_BATCH = 64  # tokens of a prompt between two looks at whether anybody still wants the answer
 _CONTEXT_ENV = "PI_NB_LOCAL_CONTEXT"
 
 
@@ -60,10 +61,10 @@ class LocalProvider:
         self._window = context_window or int(os.environ.get(_CONTEXT_ENV, "") or _CONTEXT)
         self._lock = Lock()
         self._worker: ThreadPoolExecutor | None = None
-        self._loaded: tuple[Path, Any] | None = None  # touched by the worker only
+        self._loaded: _Engine | None = None  # changed by the worker only
 
     def __repr__(self) -> str:
-        loaded = self._loaded[0].name if self._loaded else "nothing"
+        loaded = self._loaded.file.name if self._loaded else "nothing"
         return f"<LocalProvider threads={self._threads} context={self._window} loaded={loaded}>"
 
     @property
@@ -97,82 +98,67 @@ class LocalProvider:
         """Forget the loaded model and stop the thread."""
         with self._lock:
             worker, self._worker = self._worker, None
+        if self._loaded is not None:
+            await self._loaded.aclose()
         if worker is not None:
             self._loaded = None
             await asyncio.to_thread(worker.shutdown)
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """Yield the events of one answer; a cancelled one stops at its next token."""
-        builder = MessageBuilder(request.model, provider=self.name, api=self.api)
-        reader = ChatReader(builder)
-        run = _Run(asyncio.get_running_loop())
+        """Yield the events of one answer; a cancelled one stops within a batch of its prompt, or at its next token."""
         try:
             path = _file_of(request.model.id)
-            yield StreamResponse(200, {})
-            self._submit(lambda: run.play(lambda: self._engine(path), self._payload(request)))
-            while (chunk := await run.chunks.get()) is not None:
-                for event in reader.feed(ServerSentEvent(data=chunk)):
-                    yield event
-            if run.error is not None:
-                raise run.error
-            for event in reader.finish():
-                yield event
-        except ProviderError as error:
-            yield builder.failed(error)
+            engine = await asyncio.wrap_future(self._submit(path))
         except Exception as error:
-            yield builder.failed(ProviderError(f"local: {type(error).__name__}: {error}", code="bad_response"))
-        finally:
-            run.stop.set()
+            known = isinstance(error, ProviderError)
+            said = error if known else ProviderError(f"local: {type(error).__name__}: {error}", code="bad_response")
+            yield MessageBuilder(request.model, provider=self.name, api=self.api).failed(cast(ProviderError, said))
+            return
+        async with aclosing(cast(AsyncGenerator[StreamEvent, None], engine.stream(request))) as events:
+            async for event in events:
+                yield event
 
-    def _payload(self, request: Request) -> str:
-        body = chat_payload(request, DIALECTS["llamacpp"])
-        if request.model.id == NAME:
-            body.pop("tools", None)  # it fills any answer with calls that mean nothing
-        body.setdefault("max_tokens", request.model.max_tokens)
-        body.setdefault("temperature", 0.2)
-        return json.dumps(body)
-
-    def _submit(self, work: Callable[[], None]) -> None:
+    def _submit(self, path: Path) -> Future[_Engine]:
+        """Have the model loaded, by the worker: it takes seconds."""
         with self._lock:
             if self._worker is None:
                 self._worker = ThreadPoolExecutor(1, thread_name_prefix="pi_nb-local")
-            self._worker.submit(work)
+            return self._worker.submit(self._engine, path)
 
-    def _engine(self, path: Path) -> Any:
-        """Return the loaded model; called on the worker."""
-        if self._loaded is None or self._loaded[0] != path:
+    def _engine(self, path: Path) -> _Engine:
+        if self._loaded is None or self._loaded.file != path:
             self._loaded = None  # one model's memory at a time
-            self._loaded = (path, _load(path, threads=self._threads, window=self._window))
-        return self._loaded[1]
+            self._loaded = _Engine(path, threads=self._threads, window=self._window)
+        return self._loaded
 
 
-class _Run:
-    """One answer on its way from the worker to the loop."""
+class _Engine(OpenAIChatProvider):
+    """A loaded model, asked over this machine's loopback: closing the connection is how its work is stopped.
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.chunks: asyncio.Queue[str | None] = asyncio.Queue()
-        self.error: Exception | None = None
-        self.stop = Event()
-        self._loop = loop
+    It computes in threads of its own, outside Python. Nobody else can ask it, because nobody else has the key.
+    """
 
-    def play(self, engine: Callable[[], Any], payload: str) -> None:
-        """Generate; called on the worker, where nothing may be raised."""
-        try:
-            if not self.stop.is_set():
-                engine().handle_chat_completions(payload, self._take)
-        except Exception as error:
-            self.error = error
-        self._put(None)
+    def __init__(self, path: Path, *, threads: int, window: int) -> None:
+        key = secrets.token_hex(16)
+        self.file = path
+        self._server = _load(path, threads=threads, window=window, key=key)
+        super().__init__("llamacpp", api_key=key, base_url=f"{self._server.listening_address}/v1", name="local")
+        self._clients = Clients(self._timeouts, outside=False)
 
-    def _take(self, chunk: str) -> bool:
-        """Pass on a piece; True tells the runtime to stop."""
-        return self.stop.is_set() or not self._put(chunk)
+    def payload(self, request: Request) -> dict[str, Any]:
+        """Return the request's body; the small model is held to a schema when it may call tools."""
+        body = super().payload(request)
+        if request.model.id == NAME:
+            body = constrained(body, offered(request))
+        body.setdefault("max_tokens", request.model.max_tokens)
+        body.setdefault("temperature", 0.2)
+        return body
 
-    def _put(self, chunk: str | None) -> bool:
-        with suppress(RuntimeError):  # the loop is closed: nobody reads any more
-            self._loop.call_soon_threadsafe(self.chunks.put_nowait, chunk)
-            return True
-        return False
+    def reader_for(self, request: Request, builder: MessageBuilder) -> Reader:
+        """Return what reads the answer to a request."""
+        if request.model.id == NAME and offered(request):
+            return ConstrainedReader(builder)
+        return super().reader(builder)
 
 
 # ---------------------------------------------------------------- the runtime
@@ -210,14 +196,15 @@ def _runtime() -> Any:
     return xllamacpp
 
 
-def _load(path: Path, *, threads: int, window: int) -> Any:
+def _load(path: Path, *, threads: int, window: int, key: str) -> Any:
     runtime = _runtime()
     params = runtime.CommonParams()
     params.model.path = str(path)
     params.n_ctx, params.n_parallel = window, 1
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.warmup, params.verbosity, params.ui = False, 0, False
-    params.api_keys = [secrets.token_hex(16)]  # it also listens on a port of this machine: let nobody else in
+    params.n_batch = params.n_ubatch = _BATCH
+    params.api_keys = [key]  # it listens on a port of this machine: let nobody else in
     try:
         return runtime.Server(params)
     except RuntimeError:
