@@ -40,6 +40,7 @@ __all__ = [
 
 _ValueT = TypeVar("_ValueT", bound=Value)
 _MadeT = TypeVar("_MadeT", bound=Value | Message)
+_SAID = ("content", "summary")  # an entry that says something else than text or blocks is not understood
 _TALK = frozenset({"user", "assistant", "toolResult", "system"})
 
 
@@ -74,7 +75,7 @@ def _made(make: Callable[[Any], _MadeT], data: Any) -> _MadeT:
         return make(data)
     except ValidationError as error:
         odd = _odd_fields(data, error) if isinstance(data, Mapping) else {}
-        if not odd or "content" in odd:
+        if not odd or any(odd.get(name) is not None for name in _SAID):
             raise
     value = make({name: field for name, field in data.items() if name not in odd})
     object.__setattr__(value, "__pydantic_extra__", {**(value.__pydantic_extra__ or {}), **odd})

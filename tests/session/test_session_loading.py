@@ -445,9 +445,7 @@ def test_bad_lines_of_old_versions(make_file: Maker) -> None:
 # ---------------------------------------------------------------- fields that are not what they should be
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"summary": None}, {"summary": 5}, {"tokensBefore": "x"}, {"fromHook": "x"}, {"details": 5}]
-)
+@pytest.mark.parametrize("wrong", [{"summary": None}, {"tokensBefore": "x"}, {"fromHook": "x"}, {"details": 5}])
 def test_a_compaction_with_a_wrong_field_is_one(opened: Opener, wrong: dict[str, Any]) -> None:
     """A field of a wrong type counts as missing, and is carried along; the rest of the entry has its meaning."""
     sound = {"summary": "S", "firstKeptEntryId": "b", "tokensBefore": 5}
