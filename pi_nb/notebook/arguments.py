@@ -113,7 +113,7 @@ class Command:
         words, text = split_options(line, self.flags) if self.prompt else (_words(line), "")
         if "--help" in words:
             return argparse.Namespace(help=True)
-        namespace, unknown = self.parser.parse_known_args(words)
+        namespace, unknown = self.parser.parse_known_args(_options_first(words, self.flags))
         if unknown:
             raise self._refusal(unknown[0])
         if self.prompt:
@@ -149,6 +149,23 @@ def _words(line: str) -> list[str]:
         return shlex.split(line)
     except ValueError as error:
         raise UserError(f"Cannot read the arguments: {error}.", hint="Is a quote missing?") from error
+
+
+def _options_first(words: list[str], flags: dict[str, Option]) -> list[str]:
+    """Return the words with options in front: argparse wants those that are no options in one piece."""
+    front: list[str] = []
+    rest: list[str] = []
+    waiting = list(words)
+    while waiting:
+        word = waiting.pop(0)
+        if not word.startswith("-") or word in ("-", "--"):
+            rest.append(word)
+            continue
+        front.append(word)
+        option = flags.get(word)
+        if option is not None and option.metavar and waiting:
+            front.append(waiting.pop(0))
+    return front + rest
 
 
 _VALUE = re.compile(r"""\s*("[^"]*"|'[^']*'|\S+)""")

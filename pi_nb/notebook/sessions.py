@@ -14,10 +14,12 @@ from pi_nb.notebook.caption import clean
 from pi_nb.notebook.commands import SESSION_ACTIONS
 from pi_nb.notebook.place import has_stdin
 from pi_nb.notebook.references import find_entry, short
-from pi_nb.notebook.status import facts, leaf_line, session_line, status_text
+from pi_nb.notebook.session_list import free_name, sessions_text
+from pi_nb.notebook.status import facts, leaf_line, session_line, session_name, status_text
 
 if TYPE_CHECKING:
     from pi_nb.notebook.runtime import Runtime
+    from pi_nb.session.tree import Session
 
 __all__ = ["act"]
 
@@ -71,16 +73,7 @@ def _open(runtime: Runtime, ref: str) -> str:
 
 
 def _list(runtime: Runtime, _text: str) -> str:
-    infos = runtime.repo.list(runtime.place.cwd)
-    if not infos:
-        return f"There are no sessions in {runtime.repo.folder(runtime.place.cwd)}."
-    here = runtime.session.id if runtime.has_session else None
-    lines = []
-    for info in infos:
-        when = info.modified.astimezone().strftime("%Y-%m-%d %H:%M") if info.modified else "?"
-        bound = next((str(info.metadata[key]) for key in ("notebook", "terminal") if key in info.metadata), "")
-        lines.append(f"{'▸' if info.id == here else ' '} {info.id[-8:]}  {when}  {info.name or ''}  {bound}".rstrip())
-    return "\n".join(lines)
+    return sessions_text(runtime)
 
 
 def _name(runtime: Runtime, name: str) -> str:
@@ -94,18 +87,26 @@ def _fork(runtime: Runtime, ref: str) -> str:
     if at is None:
         raise UserError("There is nothing to copy before the first entry.", hint="%pi_session new begins an empty one.")
     fork = runtime.repo.fork(source, at=at, cwd=runtime.place.cwd, metadata=runtime.place.metadata)
-    origin = source.id[-8:]
-    runtime.use(fork)
+    origin = session_name(source)
+    _use_copy(runtime, fork, "fork")
     return f"Session {session_line(fork)}: a copy of {origin}, which stays as it is."
+
+
+def _use_copy(runtime: Runtime, copy: Session, kind: str) -> None:
+    """Go on in a copy; if the other one has a name, under a name of its own."""
+    name = free_name(runtime, copy.name, kind) if copy.name else ""
+    runtime.use(copy)
+    if name:
+        copy.append_session_info(name)
 
 
 def _clone(runtime: Runtime, _text: str) -> str:
     source = runtime.session
     if not len(source):
         raise UserError("There is nothing to copy yet.", hint="%pi_session new begins an empty session.")
-    leaf, origin = source.leaf_id, source.id[-8:]
+    leaf, origin = source.leaf_id, session_name(source)
     clone = runtime.repo.fork(source, cwd=runtime.place.cwd, metadata=runtime.place.metadata)
-    runtime.use(clone)
+    _use_copy(runtime, clone, "clone")
     if clone.leaf_id != leaf:
         clone.move_to(leaf)
     return f"Session {session_line(clone)}: a copy of all of {origin}, which stays as it is."

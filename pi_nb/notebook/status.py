@@ -65,9 +65,13 @@ def _named_elsewhere(session: Session) -> str:
 
 def session_line(session: Session) -> str:
     """Return a session in one line."""
-    name = f" {session.name!r}" if session.name else ""
     branches = len(session.branches())
-    return f"{session.id[-8:]}{name}, {len(session)} entries, {branches} branch{'' if branches == 1 else 'es'}"
+    return f"{session_name(session)}, {len(session)} entries, {branches} branch{'' if branches == 1 else 'es'}"
+
+
+def session_name(session: Session) -> str:
+    """Return the end of a session's id, and its name if it has one."""
+    return f"{session.id[-8:]}{f' {session.name!r}' if session.name else ''}"
 
 
 def leaf_line(session: Session) -> str:

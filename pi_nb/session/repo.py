@@ -10,6 +10,7 @@ import builtins
 import os
 import re
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -119,11 +120,18 @@ class SessionRepo:
         if len(found) == 1:
             return found[0].file
         if not found:
-            raise SessionError(f"There is no session {ref!r} in {self.root}.", code="not_found")
+            raise SessionError(
+                f"There is no session {ref!r} in {self.root}.", code="not_found", hint=self._near(ref.strip())
+            )
         raise SessionError(
-            f"{ref!r} fits {len(found)} sessions: " + ", ".join(str(info.file) for info in found) + ".",
-            hint="Name one by its file, or by more of its id.",
+            f"{ref!r} fits {len(found)} sessions: {', '.join(_distinct(found))}.",
+            hint="Name one by its id, by its end, or by its file.",
         )
+
+    def _near(self, text: str) -> str:
+        names = {info.name for info in self.list() if info.name}
+        close = get_close_matches(text, sorted(names), n=3, cutoff=0.6)
+        return f"Did you mean {' or '.join(map(repr, close))}?" if close else ""
 
     def _matches(self, text: str) -> list[SessionInfo]:
         """Return the sessions that a text names best: by id, by name, by the beginning or end of an id."""
@@ -238,6 +246,12 @@ class SessionRepo:
             raise SessionError(f"Cannot delete {file}: {error.strerror}.", code="storage", path=str(file)) from error
         finally:
             lock.release()
+
+
+def _distinct(found: list[SessionInfo]) -> list[str]:
+    """Return the ids of sessions; where a copied file has the same, the files."""
+    ids = [info.id for info in found]
+    return ids if len(set(ids)) == len(ids) else [str(info.file) for info in found]
 
 
 def _session_files(folder: Path) -> Iterator[Path]:

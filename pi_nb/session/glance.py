@@ -1,0 +1,47 @@
+"""What tells one session from another for a person who looks at a list: how it begins, and how long it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pi_nb.session import lines
+
+__all__ = ["Glance", "glance"]
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """How many entries a session's file has, and what the user said first; empty if nothing yet."""
+
+    entries: int = 0
+    first_prompt: str = ""
+
+
+def glance(file: Path) -> Glance:
+    """Read through a session's file; of one that cannot be read nothing is known."""
+    count, prompt = 0, ""
+    try:
+        with file.open("rb") as stream:
+            for line in stream:
+                count += not lines.is_blank(line)
+                if not prompt and b'"user"' in line:
+                    prompt = _prompt(line)
+    except OSError:
+        return Glance()
+    return Glance(max(0, count - 1), prompt)  # the header is no entry
+
+
+def _prompt(line: bytes) -> str:
+    try:
+        fields = lines.decode(line)
+    except ValueError:
+        return ""
+    message = fields.get("message") if isinstance(fields, dict) else None
+    if not isinstance(message, dict) or message.get("role") != "user":
+        return ""
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else []
+    texts = [b.get("text") for b in blocks if isinstance(b, dict) and b.get("type") == "text"]
+    text = content if isinstance(content, str) else " ".join(t for t in texts if isinstance(t, str))
+    return " ".join(text.split())
