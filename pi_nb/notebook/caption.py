@@ -38,7 +38,7 @@ class Caption:
             run.model or self.model,
             tokens(run.usage),
             money(run.usage.cost.total),
-            seconds(run.seconds),
+            seconds(run.seconds) if run.seconds else "",  # a stored answer took no time
             "\u2039{}/{}\u203a".format(*self.sibling) if self.sibling else "",
             _ENDINGS.get(run.stop_reason or "", "") if run.settled else "",
         ]

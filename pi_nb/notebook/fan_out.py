@@ -147,11 +147,26 @@ def fan_out(runtime: Runtime, ask: Ask, fan: Fan) -> list[Reply] | Background:
         return show_stored_fan(runtime, ask, fan, stored)
     if begins_at_root(runtime, ask):
         ask = replace(ask, place="root")
-    for variant in fan.variants:
-        check_key(runtime, replace(ask, model=variant.model or ask.model))
+    _check_keys(runtime, ask, fan)
     runtime.begun = True
     job = FanJob(runtime, ask, fan)
     return leave(runtime, job) if ask.background else follow(runtime, job)
+
+
+def _check_keys(runtime: Runtime, ask: Ask, fan: Fan) -> None:
+    """Check that somebody can be asked; who lacks a key among others fails in a column of its own.
+
+    Raises:
+        ProviderError: ``auth``: all of them lack their keys.
+    """
+    missing: list[PiError] = []
+    for variant in fan.variants:
+        try:
+            check_key(runtime, replace(ask, model=variant.model or ask.model))
+        except PiError as error:
+            missing.append(error)
+    if len(missing) == len(fan.variants):
+        raise missing[0]
 
 
 class FanJob:

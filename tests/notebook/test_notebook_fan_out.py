@@ -125,3 +125,19 @@ def test_mistakes_write_nothing(kernel: Any) -> None:
         assert (result.status, message in result.error) == ("error", True), (line, result.error)
         assert len(result.error.splitlines()) <= 2, result.error
     assert roles(kernel) == ["session_info"]
+
+
+def test_a_missing_key_is_that_columns_matter(kernel: Any) -> None:
+    """One model without its key says so beside the others' answers; if all lack theirs, nothing is written."""
+    kernel.run(
+        SCRIPTS + "import os; os.environ.pop('ANTHROPIC_API_KEY', None)\n"
+        "from pi_nb.providers.registry import default_registry\n"
+        "registry = default_registry(); registry.register(provider); _nb.current().registry = registry"
+    )
+    result = kernel.run("%pi --models scripted:a,anthropic:claude-sonnet-4-5 hi")
+    assert result.status == "ok", result.error
+    assert "a at off" in result.answer["text/plain"]
+    assert "ANTHROPIC_API_KEY" in result.answer["text/plain"]
+    before = len(entries(kernel))
+    refused = kernel.run("%pi --models anthropic:claude-sonnet-4-5 hi")
+    assert (refused.status, "ANTHROPIC_API_KEY" in refused.error, len(entries(kernel))) == ("error", True, before)

@@ -147,7 +147,7 @@ def prompts(folder: Path) -> list[list[str]]:
 
 
 def test_a_notebook_runs_again_for_free_under_nbclient(folder: Path) -> None:
-    """The second run finds the session of the first by its prompts; a changed cell is asked, at its place in the tree."""
+    """The second run finds the session by its prompts; a changed cell is asked, at its place in the tree."""
     first = executed(CELLS, folder)
     assert "REPLAYED False" in first[-1]
     asked_first = prompts(folder)
