@@ -86,7 +86,8 @@ async def _keep_open(
 ) -> AsyncGenerator[httpx.AsyncClient, None]:
     # reading has its own limits, in _chunks: httpx knows none for the first piece
     limits = httpx.Timeout(connect=timeouts.connect, read=None, write=60.0, pool=timeouts.connect)
-    async with httpx.AsyncClient(timeout=limits, verify=_ssl_context(), trust_env=outside) as client:
+    kept = httpx.Limits(max_keepalive_connections=20 if outside else 0)
+    async with httpx.AsyncClient(timeout=limits, verify=_ssl_context(), trust_env=outside, limits=kept) as client:
         if recording is None:
             yield client
         else:

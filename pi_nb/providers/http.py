@@ -189,7 +189,7 @@ class HttpProvider(ABC):
             sent = client.build_request("POST", self.address(request), content=body, headers=headers)
             try:
                 async with asyncio.timeout(self._timeouts.first_token):
-                    response = await client.send(sent, stream=True, auth=_Signature(self._sign))
+                    response = await self._send(client, sent)
             except TimeoutError:
                 raise slow("No answer", self._timeouts.first_token) from None
         try:
@@ -198,6 +198,13 @@ class HttpProvider(ABC):
             yield response
         finally:
             await response.aclose()
+
+    async def _send(self, client: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:
+        """Send a request; once more if the connection that was kept open had just been closed by the server."""
+        try:
+            return await client.send(request, stream=True, auth=_Signature(self._sign))
+        except httpx.RemoteProtocolError:
+            return await client.send(request, stream=True, auth=_Signature(self._sign))
 
     def _sign(self, request: httpx.Request) -> None:
         """Add the key, or else the address's user.

@@ -21,7 +21,7 @@ class Answer:
     """One response: pieces of body in network order; a number among them is a pause in seconds.
 
     ``end`` says what happens after the pieces: ``finish`` the body, ``close`` or ``reset`` the connection without
-    finishing it, or ``hold`` it open until the client goes.
+    finishing it, or ``hold`` it open until the client goes; ``vanish`` closes it without a word of an answer.
     """
 
     pieces: Sequence[bytes | float] = ()
@@ -102,6 +102,8 @@ class RawServer:
 
     def _answer(self, sock: socket.socket, answer: Answer) -> bool:
         """Send one answer; False if the connection is over."""
+        if answer.end == "vanish":
+            return False
         headers = {"transfer-encoding": "chunked", **answer.headers}
         head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         sock.sendall(f"HTTP/1.1 {answer.status} Status\r\n{head}\r\n".encode())

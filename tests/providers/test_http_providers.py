@@ -413,6 +413,35 @@ def test_connections_are_reused(family):
     assert asyncio.run(run()) == 1
 
 
+def test_a_kept_connection_that_the_server_has_closed(family):
+    """A server that closes a connection just as the next request is sent is asked again, on a new one."""
+
+    async def run():
+        with serving(Answer(WHOLE[family]), Answer(end="vanish"), Answer(WHOLE[family])) as server:
+            provider = make_provider(family, server.url, api_key=KEY)
+            events = [(await collect(provider))[-1] for _ in range(2)]
+            await provider.aclose()
+            return events, server.connections
+
+    events, connections = asyncio.run(run())
+    assert all(isinstance(event, StreamDone) for event in events)
+    assert connections == 2
+
+
+def test_a_server_that_always_hangs_up(family):
+    """A server that never answers is a connection error, after two tries."""
+
+    async def run():
+        with serving(Answer(end="vanish")) as server:
+            provider = make_provider(family, server.url, api_key=KEY)
+            last = (await collect(provider))[-1]
+            await provider.aclose()
+            return last.error, len(server.received)
+
+    error, asked = asyncio.run(run())
+    assert (error.code, error.retryable, asked) == ("connection", True, 2)
+
+
 def test_one_provider_in_several_loops(family):
     """A provider outlives the loop it was used in, without a word about open connections, and works in the next."""
     with serving(Answer(WHOLE[family])) as server:

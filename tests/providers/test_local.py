@@ -7,15 +7,22 @@ import os
 import sys
 import time
 import zipfile
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from pi_nb.errors import ProviderError
+from pi_nb.harness.agent import AgentHarness
+from pi_nb.harness.tools import tool
 from pi_nb.messages import UserMessage
 from pi_nb.providers import local, weights
 from pi_nb.providers.base import Request, StreamDone
 from pi_nb.providers.local import LocalProvider, fetch, installed
+from pi_nb.providers.registry import Registry
+from pi_nb.session.memory import InMemorySessionStorage
+from pi_nb.session.tree import Session
+from tests.providers.replay import collect, make_provider
 
 
 @pytest.fixture
@@ -220,3 +227,83 @@ def test_cancelling_frees_the_model(real):
 def test_too_long_a_context_is_an_overflow(real):
     """A prompt longer than the window is the error that compaction answers."""
     assert asyncio.run(_ask(real, "smollm2", "boat " * 9000))[-1].error.code == "context_overflow"
+
+
+def test_a_real_tool_call(real):
+    """The small model calls a tool that the prompt names, with arguments of the right shape, and then answers."""
+    asked = []
+
+    @tool
+    async def measure(thing: str) -> str:
+        """Measure the length of a thing in metres."""
+        asked.append(thing)
+        return "12 metres"
+
+    async def run():
+        session = Session(InMemorySessionStorage())
+        harness = AgentHarness(session, model="local:smollm2", registry=Registry([real]), tools=[measure])
+        answer = await harness.prompt("Use the tool measure for the boat. How long is the boat?")
+        return answer, session.context().messages
+
+    answer, messages = asyncio.run(run())
+    assert asked
+    assert all(isinstance(thing, str) for thing in asked)
+    assert [message.role for message in messages][:3] == ["user", "assistant", "toolResult"]
+    assert answer.stop_reason in ("stop", "length")
+    assert answer.text
+
+
+def test_an_interrupt_while_the_prompt_is_read(real):
+    """Reading a long prompt stops too: the next question does not wait for it, and the loop was never blocked."""
+
+    async def run():
+        ticks = []
+
+        async def tick():
+            while True:
+                await asyncio.sleep(0.02)
+                ticks.append(time.monotonic())
+
+        ticking = asyncio.create_task(tick())
+        reading = asyncio.create_task(_ask(real, "smollm2", "boat " * 6000, max_tokens=5))
+        await asyncio.sleep(1.0)
+        assert not reading.done()
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        started = time.monotonic()
+        last = (await _ask(real, "smollm2", "Hi", max_tokens=3))[-1]
+        seconds = time.monotonic() - started
+        ticking.cancel()
+        return last, seconds, max(b - a for a, b in pairwise(ticks))
+
+    last, seconds, longest = asyncio.run(run())
+    assert isinstance(last, StreamDone)
+    assert seconds < 10  # the prompt alone takes longer
+    assert longest < 5
+
+
+@pytest.mark.parametrize("family", ["openai_chat", "anthropic", "openai_responses"])
+def test_three_formats_from_one_real_model(real, family):
+    """The server of the runtime speaks three formats: each client holds a conversation with it."""
+    engine = asyncio.run(_engine_of(real))
+    url = engine.base_url if family != "anthropic" else engine.base_url.removesuffix("/v1")
+
+    async def run():
+        provider = make_provider(family, url, api_key=engine._key.get())
+        first = Request(provider.model("smollm2"), (UserMessage(content="Say hello."),), max_tokens=16)
+        answer = (await collect(provider, first))[-1]
+        history = (*first.messages, answer.message, UserMessage(content="Say it again."))
+        again = (await collect(provider, Request(first.model, history, max_tokens=16)))[-1]
+        await provider.aclose()
+        return answer, again
+
+    for last in asyncio.run(run()):
+        assert isinstance(last, StreamDone), last.error
+        assert last.message.text
+        assert last.message.usage.output > 0
+
+
+async def _engine_of(provider):
+    await _ask(provider, "smollm2", "Hi", max_tokens=1)
+    return provider._loaded
