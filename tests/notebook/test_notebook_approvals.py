@@ -21,7 +21,7 @@ from tests.notebook.asked import SETUP, Page, type_answer
 @pytest.fixture
 def kernel(kernel: Any) -> Any:
     """Return a kernel whose model calls what it is told to, in a session where nothing was decided."""
-    kernel.run(SETUP)
+    kernel.run(SETUP + "_nb.current().approvals._asking._patience = 1.0  # a test's page is there at once, or never")
     chosen = kernel.run("%pi_tools bash,write,edit,read")
     assert chosen.status == "ok", chosen.error
     return kernel

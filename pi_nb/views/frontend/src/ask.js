@@ -47,11 +47,13 @@ function render({ model, el, signal }) {
   model.on("change:mode", look);
   el.append(card);
   theme.look();
+  const looking = setInterval(theme.look, 1000); // a theme's colours may come later than its name
   requestAnimationFrame(() => takeFocus(card));
 
   insist(() => model.get("heard") || tell({ op: "ready" }));
   const cleanup = () => {
     for (const timer of timers) clearTimeout(timer);
+    clearInterval(looking);
     model.off("change:mode", look);
     theme.stop();
   };
