@@ -190,6 +190,8 @@ class JsonlSessionStorage(IndexedStorage):
             self._log.append(line + b"\n")
         except OSError as error:
             raise self._failure(error) from error
+        if self._log.missed:
+            self._take_lines(self._log.missed)
 
     def _write_whole(self, line: bytes = b"") -> None:
         """Write the header, everything in memory and one more line into a new file."""
@@ -294,13 +296,16 @@ class JsonlSessionStorage(IndexedStorage):
 
     def _take_in(self, data: bytes) -> None:
         end = data.rfind(b"\n") + 1
-        for line in data[:end].split(b"\n"):
-            if not lines.is_blank(line):
-                self._take_line(line)
+        self._take_lines(data[:end])
         if end:
             self._log.ends_open = False
         self._log.size += end
         self._log.tail = data[end:]
+
+    def _take_lines(self, data: bytes) -> None:
+        for line in data.split(b"\n"):
+            if not lines.is_blank(line):
+                self._take_line(line)
 
     def _take_line(self, line: bytes) -> None:
         try:

@@ -36,6 +36,7 @@ class LogFile:
         tail: Torn bytes behind these.
         ends_open: True if the last whole line lacks its line feed.
         identity: Device and inode.
+        missed: What another writer put between the last look and the last append; nothing unless there is no lock.
     """
 
     def __init__(self, path: Path, durability: Durability) -> None:
@@ -46,8 +47,10 @@ class LogFile:
         self.tail = b""
         self.ends_open = False
         self.identity = (0, 0)
+        self.missed = b""
         self._name = str(path)
         self._fd: int | None = None
+        self._pid = 0
         self._unclean = False
 
     def look(self) -> State:
@@ -82,7 +85,7 @@ class LogFile:
             with contextlib.suppress(OSError):
                 self.path.unlink()
             raise
-        self._fd = fd
+        self._fd, self._pid = fd, os.getpid()
         self.exists, self.size, self.tail, self.ends_open, self._unclean = True, len(data), b"", False, False
         self.identity = identity_of(fd)
 
@@ -114,7 +117,7 @@ class LogFile:
         Raises:
             OSError: It could not be written; the file is as long as it was, or will be cut before the next append.
         """
-        fd = self._fd if self._fd is not None else self._descriptor()
+        fd = self._descriptor()
         if self.tail or self._unclean:
             self._cut(fd)
         data = b"\n" + line if self.ends_open else line
@@ -128,14 +131,16 @@ class LogFile:
             with contextlib.suppress(OSError):
                 self._cut(fd)
             raise
-        self.size += len(data)
+        end = os.lseek(fd, 0, os.SEEK_CUR)
+        self.missed = b"" if end == self.size + len(data) else self.rest(end - len(data))
+        self.size = end
         self.ends_open = False
 
-    def rest(self) -> bytes:
-        """Return what stands in the file behind the whole lines."""
+    def rest(self, stop: int | None = None) -> bytes:
+        """Return what stands in the file behind the whole lines, up to a place if one is given."""
         with self.path.open("rb") as stream:
             stream.seek(self.size)
-            return stream.read()
+            return stream.read(None if stop is None else stop - self.size)
 
     def close(self) -> None:
         """Let the descriptor go; the next append opens it again."""
@@ -144,8 +149,10 @@ class LogFile:
             os.close(fd)
 
     def _descriptor(self) -> int:
-        if self._fd is None:
-            self._fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | _BINARY)
+        """Return a descriptor of this process's own; a forked child's would share its place with the parent's."""
+        if self._fd is None or self._pid != os.getpid():
+            self.close()
+            self._fd, self._pid = os.open(self.path, os.O_WRONLY | os.O_APPEND | _BINARY), os.getpid()
         return self._fd
 
     def _cut(self, fd: int) -> None:

@@ -340,6 +340,42 @@ def test_lines_of_others_are_taken_in(make_file: Maker) -> None:
         assert any("not JSON" in warning for warning in session.warnings)
 
 
+FORKED = """
+import os, sys
+from pathlib import Path
+from pi_nb.session.jsonl import JsonlSessionStorage
+from pi_nb.session.tree import Session
+
+session = Session(JsonlSessionStorage.open(Path(sys.argv[1])))
+children = []
+for child in range(2):
+    children.append(os.fork())
+    if not children[-1]:
+        for number in range(150):
+            session.append_message({"role": "user", "content": f"{child} {number}"})
+        os._exit(0)
+for number in range(150):
+    session.append_message({"role": "user", "content": f"parent {number}"})
+for child in children:
+    os.waitpid(child, 0)
+session.refresh()
+print(len(session), len(session.warnings), *[entry.id for entry in session.entries()])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_forked_children_write_at_the_same_moment(make_file: Maker) -> None:
+    """A line that somebody puts between our look at the file and our append is taken in at its place, not misread."""
+    file = make_file(said("a", None))
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKED, str(file)], capture_output=True, text=True, check=True
+    )
+    count, warnings, *ids = done.stdout.split()
+    assert (count, warnings) == ("451", "0")
+    with open_file(file, read_only=True) as session:
+        assert [entry.id for entry in session.entries()] == ids
+
+
 def test_a_reader_follows_a_live_file(make_file: Maker) -> None:
     """A read-only session takes in what the writer adds, whole lines only, and hears of it."""
     file = make_file(ONE)
