@@ -15,12 +15,16 @@ Submit: TypeAlias = Callable[..., Any]
 
 
 class Publisher:
-    """Calls ``publish`` on the owner thread after a poke, at most once per ``interval`` seconds."""
+    """Calls ``publish`` on the owner thread after a poke, at most once per ``interval`` seconds.
+
+    Attributes:
+        interval: Seconds; may be changed.
+    """
 
     def __init__(self, publish: Callable[[], None], submit: Submit, *, interval: float = 0.05) -> None:
         self._publish = publish
         self._submit = submit
-        self._interval = interval
+        self.interval = interval
         self._lock = threading.Lock()
         self._due = False
         self._closed = False
@@ -33,7 +37,7 @@ class Publisher:
             if self._due or self._closed:
                 return
             self._due = True
-            wait = self._last + self._interval - time.monotonic()
+            wait = self._last + self.interval - time.monotonic()
             if wait > 0:
                 self._timer = threading.Timer(wait, self._send)
                 self._timer.daemon = True

@@ -28,12 +28,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import anywidget
 import traitlets
+from IPython.display import display
 
 from pi_nb.errors import PiError, SessionError
 from pi_nb.session.refs import resolve_ref
 from pi_nb.views import tree_answers
 from pi_nb.views.awaiting import when_done
 from pi_nb.views.publisher import Publisher, Submit
+from pi_nb.views.still import NOTE, Still, pictures
 from pi_nb.views.tree_place import Place
 
 if TYPE_CHECKING:
@@ -104,6 +106,7 @@ class TreeView(anywidget.AnyWidget):
         )
         _unroute(self)
         self._publisher = Publisher(_weakly(self, "_publish"), self._submit)
+        self._still = Still(session, self.key, self._submit, _weakly(self, "_redraw"))
         self._unsubscribe = session.subscribe(_listener(self))
         self.on_msg(_handler(self))
         self.observe(_focus_setter(self), "focus_id")
@@ -131,6 +134,13 @@ class TreeView(anywidget.AnyWidget):
         self.leaf_id = leaf
         with self._wire:
             self.rev = rev
+        if self.status != "running":
+            self._still.poke()
+
+    def _redraw(self) -> None:
+        """Bring the still picture up to date; what a run adds is drawn when it has ended."""
+        if self._open and self.status != "running":
+            self._still.redraw()
 
     def _hear(self, **values: Any) -> None:
         """Set traits to what the page shows already."""
@@ -150,6 +160,8 @@ class TreeView(anywidget.AnyWidget):
         """Show ``idle``, ``running`` or ``read-only``. Call it on the owner thread."""
         with self._wire:
             self.status = status
+        if status != "running":
+            self._still.poke()
 
     def set_live(self, row: Mapping[str, Any] | None) -> None:
         """Show an answer that is being written, or (None) take it away.
@@ -244,13 +256,19 @@ class TreeView(anywidget.AnyWidget):
 
     # ------------------------------------------------------------ display and end
 
+    def _ipython_display_(self, **options: Any) -> None:
+        """Display the still picture of the tree and, in the output after it, the widget that takes its place."""
+        self._still.show()
+        data, metadata = super()._repr_mimebundle_(**options) or ({}, {})
+        display({**data, "text/plain": NOTE}, metadata=metadata, raw=True)
+
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        """Return the widget with a static picture of the tree, for readers that have no kernel."""
+        """Return the widget with a static picture of the tree, for front ends that show no widgets."""
         bundle = super()._repr_mimebundle_(**options)
         if bundle is None:
             return None
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
-        return {**data, **_pictures(self.session)}, metadata
+        return {**data, **pictures(self.session)}, metadata
 
     def close(self) -> None:
         """Close the view here and in the page; nothing of it stays alive. A second call does nothing."""
@@ -259,6 +277,7 @@ class TreeView(anywidget.AnyWidget):
         self._open = False
         self._unsubscribe()
         self._publisher.close()
+        self._still.close()
         self.unobserve_all()
         layout = self.layout
         super().close()
@@ -333,11 +352,3 @@ def _unroute(widget: Any) -> None:
     if comm is not None and hasattr(comm, "_reply_subshell_for"):
         with contextlib.suppress(AttributeError, TypeError):
             comm._reply_subshell_for = None
-
-
-def _pictures(session: Session) -> dict[str, str]:
-    """Return the session as static HTML and as text."""
-    from pi_nb.views.html import tree_html
-    from pi_nb.views.text import render_tree
-
-    return {"text/html": tree_html(session), "text/plain": render_tree(session)}

@@ -197,6 +197,32 @@ def test_a_restarted_kernel_returns_to_its_session_and_leaf(lab: Server, open_no
     assert len([f for f in sessions(lab) if "restarted" in f.read_text().splitlines()[0]]) == 1
 
 
+@pytest.mark.parametrize("server", ["lab", "classic"])
+def test_a_saved_tree_is_seen_without_its_kernel(
+    server: str, request: pytest.FixtureRequest, open_notebook: Opener, page: Any
+) -> None:
+    """Live there is one tree, the widget; a lost kernel is said at once; reopened there is one tree, the picture."""
+    place: Server = request.getfixturevalue(server)
+    nb = open_notebook(place, [LOAD, "%%pi\nMy name is Ada.", "%pi_tree", "%%pi\nRemember: tea."])
+    for index in range(4):
+        nb.run(index)
+    page.wait_for_function("() => document.querySelector('.pi-tree').innerText.includes('Remember: tea')")
+    still, live = page.locator(".pi-nb-still"), page.locator(".pi-tree")
+    assert (still.is_visible(), live.is_visible()) == (False, True)
+    page.wait_for_function("() => document.querySelector('.pi-nb-still').textContent.includes('Remember: tea')")
+    nb.kernel("restart")
+    page.wait_for_function(
+        "() => document.querySelector('.pt-link').textContent.includes('Run %pi_tree again')", timeout=5_000
+    )
+    assert "Remember: tea" in str(nb.save().cells[2].outputs[0].data)
+    Notebook(page, place, nb.path)
+    page.wait_for_timeout(3000)  # as long as ipywidgets looks for the model
+    assert still.is_visible()
+    assert "Remember: tea" in still.inner_text()
+    assert live.count() == 0
+    assert not page.get_by_text("model not found").is_visible()
+
+
 EVIL = "<img src=x onerror=alert(1)>"
 HOSTILE = f"""
 import pi_nb, pi_nb.notebook as n

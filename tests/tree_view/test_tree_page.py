@@ -317,6 +317,98 @@ def test_a_lost_kernel_is_said(memory: Session, show: Show) -> None:
     assert len(page.rows()) == 10
 
 
+LONG = "\n".join(f"Line {number} of a long answer." for number in range(40))
+
+
+def test_the_panel_cuts_long_messages_and_says_so(memory: Session, show: Show) -> None:
+    """The last exchange is seen from its beginning; what is cut has a fade and a button that the keyboard reaches."""
+    for number in range(6):
+        memory.append_message({"role": "user", "content": f"Question {number}"})
+        memory.append_message(said(LONG))
+    page = show(TreeView(memory))
+    prompt, body = page.page.locator(".pt-card", has_text="Question 5"), page.page.locator(".pt-pbody")
+    seen, frame = prompt.bounding_box(), body.bounding_box()
+    assert 0 <= seen["y"] - frame["y"] < 20
+    card = page.page.locator(".pt-card:has(> .pt-more)").last
+    assert "pt-cut" in card.get_attribute("class")
+    assert "mask" in card.locator(".pt-ctext").evaluate("el => getComputedStyle(el).maskImage && 'mask'")
+    more = card.locator(".pt-more")
+    before = card.bounding_box()["height"]
+    more.focus()
+    page.page.keyboard.press("Enter")
+    assert (more.inner_text(), more.get_attribute("aria-expanded")) == ("less", "true")
+    assert card.bounding_box()["height"] > before + 300
+
+
+def test_the_panel_uses_the_room_there_is(memory: Session, show: Show) -> None:
+    """A short context is shown from its first message on, and not cut while there is room."""
+    for number in range(16):
+        memory.append_model_change("p", f"m-{number}")
+    memory.append_message({"role": "user", "content": "Hi"})
+    memory.append_message(said("\n".join("abcdefg")))
+    page = show(TreeView(memory))
+    assert page.page.locator(".pt-cut").count() == 0
+    assert page.page.locator(".pt-more").first.is_hidden()
+    assert page.page.locator(".pt-pbody").evaluate("el => el.scrollTop") == 0
+    first, frame = (page.page.locator(name).first.bounding_box() for name in (".pt-card", ".pt-pbody"))
+    assert first["y"] > frame["y"]
+
+
+@pytest.mark.parametrize("width", [400, 520, 640, 700, 800, 900])
+def test_nothing_overlaps_at_any_width(width: int, memory: Session, show: Show) -> None:
+    """The title is whole, the bar's parts keep apart, and the box for editing ends above the bottom line."""
+    memory.append_message({"role": "user", "content": "Hi"})
+    memory.append_message(said("Hello."))
+    page = show(TreeView(memory), width=width, height=1000)
+    assert page.page.locator(".pt-title").evaluate("el => el.scrollWidth <= el.clientWidth")
+    parts = page.page.locator(".pt-name, .pt-field, .pt-segs, .pt-tools, .pt-bar")
+    *boxes, bar = sorted((box for box in (part.bounding_box() for part in parts.all())), key=lambda box: box["height"])
+    for number, one in enumerate(boxes):
+        assert one["x"] + one["width"] <= bar["x"] + bar["width"] + 1
+        assert not [other for other in boxes[number + 1 :] if _overlap(one, other)]
+    page.click("Hi")
+    edit, notice = (page.page.locator(name).bounding_box() for name in (".pt-buttons", ".pt-notice"))
+    assert edit["y"] + edit["height"] <= notice["y"]
+
+
+def _overlap(one: dict[str, float], other: dict[str, float]) -> bool:
+    apart = [
+        max(one[a], other[a]) >= min(one[a] + one[s], other[a] + other[s]) for a, s in (("x", "width"), ("y", "height"))
+    ]
+    return not any(apart)
+
+
+def test_the_leafs_mark_is_on_what_is_shown(memory: Session, show: Show) -> None:
+    """Where the leaf is a label, its mark is on the message above; a click there writes nothing."""
+    parts = talk(memory)
+    memory.append_label(parts.oslo_said, "opera")
+    memory.append_session_info("Journey")
+    page = show(TreeView(memory))
+    assert page.text(".pt-leaf .pt-text") == "Then see the Opera."
+    assert page.text(".pt-numbers") == "12 entries · 2 branches"
+    before = len(memory)
+    page.click("Then see the Opera.")
+    assert len(memory) == before
+    assert "Already the leaf" in page.text(".pt-said")
+    page.press("5")
+    assert page.text(".pt-leaf .pt-text") == "Journey"
+
+
+def test_the_still_picture_goes_while_the_live_one_is_there(memory: Session, show: Show) -> None:
+    """In one page with its picture, the live view hides it once it has rows, and gives it back when it goes."""
+    talk(memory)
+    view = TreeView(memory)
+    page = show(view)
+    page.page.evaluate(
+        "key => document.body.append(Object.assign(document.createElement('p'), { className: 'pi-nb-still-' + key }))",
+        view.key,
+    )
+    still = page.page.locator(f".pi-nb-still-{view.key}")
+    assert still.evaluate("el => getComputedStyle(el).display") == "none"
+    page.page.evaluate("() => views.here.abort()")
+    assert still.evaluate("el => getComputedStyle(el).display") == "block"
+
+
 def test_two_views_share_one_store_and_leave_nothing(memory: Session, show: Show) -> None:
     """Shown twice, rows are asked for once; each view goes with its signal, and with the last one all listeners."""
     talk(memory)

@@ -423,6 +423,35 @@ def test_a_saved_notebook_reads_without_a_kernel(memory: Session, comms: Comms) 
     assert "<script>alert" not in data["text/html"]
 
 
+def test_the_still_picture_is_an_output_of_its_own(
+    memory: Session, comms: Comms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The picture comes before the widget, in an output that is redrawn when the session has grown, not in a run."""
+    shown: list[dict[str, Any]] = []
+    drawn: list[dict[str, Any]] = []
+    monkeypatch.setattr("pi_nb.views.still.display", lambda data, **options: shown.append({**data, **options}))
+    monkeypatch.setattr("pi_nb.views.tree_view.display", lambda data, **options: shown.append(data))
+    monkeypatch.setattr("pi_nb.views.still.publish_display_data", lambda data, **options: drawn.append(data))
+    monkeypatch.setattr("pi_nb.views.still._EVERY", 0)
+    talk(memory)
+    view, _ = view_of(memory, comms)
+    memory.append_message(said("Nobody looks yet."))
+    view._ipython_display_()
+    still, widget = shown
+    assert still["display_id"] == view.key
+    assert f"pi-nb-still-{view.key}" in still["text/html"]
+    assert set(widget) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
+    assert drawn == []
+    view.set_status("running")
+    memory.append_message(said("Growing."))
+    settled(view)
+    assert drawn == []
+    view.set_status("idle")
+    settled(view)
+    assert "Growing." in drawn[-1]["text/html"]
+    view.close()
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),

@@ -8,7 +8,7 @@ const { Layout } = await import(new URL("layout.js", src));
 const { lanePaths } = await import(new URL("lanes.js", src));
 const { haystack, passes, ranges, words } = await import(new URL("filter.js", src));
 const { actionOf, target } = await import(new URL("moves.js", src));
-const { clock, count, grouped, money, quote, wording } = await import(new URL("wording.js", src));
+const { clock, count, grouped, money, quote, reading, shortSession, wording } = await import(new URL("wording.js", src));
 const { pieces } = await import(new URL("json.js", src));
 const { related, words: changes } = await import(new URL("diff.js", src));
 const { isDark } = await import(new URL("theme.js", src));
@@ -165,6 +165,15 @@ test("what a filter hides hands its children to the nearest visible ancestor", (
   assert.equal(layout.nearest(tree.node("t")), tree.node("u1"));
 });
 
+test("branches are the tips that are shown, not the stubs that labels are", () => {
+  const tree = new Tree();
+  tree.append([say("a", null), { id: "l", parent: "a", type: "label", text: "x" }, say("b", "l"), say("c", "a"), { id: "n", parent: "c", type: "session_info", text: "x" }]);
+  const talk = (node) => node === ROOT || tree.rows[node].type === "message";
+  assert.equal(lay(tree, "n", { visible: talk }).branches, 2);
+  assert.deepEqual(ids(tree, lay(tree, "n", { visible: talk }).nodes), ["/", "a", "c", "b"]);
+  assert.equal(lay(tree, "n", { visible: talk, folded: new Set([tree.node("a")]) }).branches, 2);
+});
+
 test("a fold hides what is below it and knows how much", () => {
   const tree = grow(["a", null], ["b", "a"], ["c", "b"], ["d", "a"]);
   const layout = lay(tree, "d", { folded: new Set([tree.node("b")]) });
@@ -273,6 +282,13 @@ test("words that differ between two texts, and nothing else, are marked", () => 
     assert.deepEqual([of("minus"), of("plus")], [left, right]);
   }
   assert.ok(related(changes("walk to the opera", "walk to the park")) && !related(changes("Rome", "a table, please")));
+});
+
+test("Markdown is read without its marks, other stars and quotes stay, and a session goes by its end", () => {
+  assert.equal(reading("# Hi **Ada**, run `ls *.py` - and 2**3**4, __init__, * x *, ``a``"), "Hi Ada, run ls *.py - and 2**3**4, __init__, * x *, ``a``");
+  assert.equal(wording(say("a", null, { text: "**x**", role: "toolResult" })).text, "**x**");
+  assert.equal(haystack(say("a", null, { text: "**x**" })).includes("**x**"), true);
+  assert.equal(shortSession("01a22de2-3974-7aee-86a0-48ebd999b8a4"), "d999b8a4");
 });
 
 test("numbers, money, times and quotes are short", () => {

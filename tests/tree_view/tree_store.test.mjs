@@ -161,10 +161,46 @@ test("a growing answer is a provisional child of the leaf and makes room for the
   assert.deepEqual([store.tree.rows.at(-1).text, store.tree.rows.at(-1).parent], ["Hello", "b"]);
   model.say({ op: "live", row: null });
   assert.notEqual(store.tree.live, -1); // its entry is on the way
-  model.say(delta(2, [say("c", "b")]));
+  model.say(delta(2, [{ id: "l", parent: "b", type: "label", text: "x on a", target: "a" }]));
+  assert.notEqual(store.tree.live, -1); // that was something else
+  model.say(delta(3, [{ ...say("c", "b"), role: "assistant" }]));
   assert.equal(store.tree.live, -1);
-  assert.deepEqual(changes, ["reset", "rows", "live", "rows", "rows"]);
+  assert.deepEqual(changes, ["reset", "rows", "live", "rows", "rows", "rows"]);
   store.close();
+});
+
+test("a written answer stays in view until its entry is there, however long that takes to arrive", () => {
+  mock.timers.enable({ apis: ["setTimeout", "Date"], now: 1_000_000 });
+  const { model, store } = start({ status: "running" });
+  model.say(delta(0, [say("a", null)]));
+  model.say({ op: "live", row: { text: "Hello" } });
+  model.say({ op: "live", row: null });
+  const seen = [];
+  store.subscribe(() => seen.push(store.tree.rows.at(-1).text));
+  mock.timers.tick(900);
+  assert.notEqual(store.tree.live, -1);
+  model.say(delta(1, [{ ...say("b", "a"), role: "assistant", text: "Hello." }]));
+  mock.timers.tick(5000);
+  assert.deepEqual([seen, store.tree.size], [["Hello."], 3]);
+  store.close();
+  mock.timers.reset();
+});
+
+test("a kernel that is gone is known soon after the host says so, and one that answers is not gone", () => {
+  mock.timers.enable({ apis: ["setTimeout", "Date"], now: 1_000_000 });
+  const { model, store } = start();
+  model.say(delta(0, [say("a", null)]));
+  model.fire("comm_live_update");
+  model.say(delta(1, []));
+  mock.timers.tick(2000);
+  assert.equal(store.link, "ok");
+  model.fire("comm_live_update");
+  mock.timers.tick(1500);
+  assert.equal(store.link, "closed");
+  model.say(delta(1, []));
+  assert.equal(store.link, "ok");
+  store.close();
+  mock.timers.reset();
 });
 
 test("an answer that comes to nothing goes away by itself", () => {

@@ -8,8 +8,8 @@ import { h, setText } from "./dom.js";
 const LINKS = {
   ok: "",
   busy: "Kernel busy: queued, will happen as soon as it listens.",
-  silent: "No answer from the kernel. If it was restarted, run the cell again; what is shown may be old.",
-  closed: "Not connected to a kernel: this is the tree as last seen.",
+  silent: "No answer from the kernel. If it was restarted, run %pi_tree again; what is shown may be old.",
+  closed: "Not connected to a kernel: this is the tree as last seen. Run %pi_tree again.",
 };
 
 export class Notice {

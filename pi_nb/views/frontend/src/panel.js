@@ -1,5 +1,6 @@
 /** The side panel: what a model would be sent from here; the entry as it is in the log; or two contexts compared. */
 
+import { card, fit, toLastExchange } from "./card.js";
 import { compareBody, compareHead } from "./compare.js";
 import { h, setText } from "./dom.js";
 import { json } from "./json.js";
@@ -9,13 +10,13 @@ import { count, grouped, short, wording } from "./wording.js";
 /**
  * @typedef {import("./state.js").ViewState} ViewState
  * @typedef {import("./types.js").ContextAnswer} ContextAnswer
- * @typedef {import("./types.js").ContextItem} ContextItem
  *
  * @typedef {"context"|"entry"|"compare"} Tab
  *
  * @typedef {object} Hooks
  * @property {(id: string|null) => void} look
  * @property {(text: string) => void} say
+ * @property {() => void} grown   The panel needs more room than before.
  */
 
 const HOW_TO_COMPARE = "Ctrl-click (⌘-click) a row, or press c on it, to compare its context with that of the leaf; a second one, to compare the two.";
@@ -139,13 +140,19 @@ export class Panel {
     this.body.classList.toggle("pt-sketch", sketch);
     this.body.replaceChildren(
       ...this.#earlier(answer, answer.items.length - items.length),
-      ...items.map((item) => this.#card(item, !!answer.left_out?.length)),
+      ...items.map((item) => card(item, !!answer.left_out?.length, this.hooks.look)),
       ...(answer.total === 0 ? [h("p", { class: "pt-empty", text: "Nothing yet. The next prompt starts from an empty context." })] : []),
       this.live,
       ...this.#leftOut(answer),
     );
     this.showLive();
-    this.body.scrollTop = this.body.scrollHeight;
+    fit(this.body);
+    toLastExchange(this.body);
+  }
+
+  /** The room has changed. */
+  resized() {
+    if (this.tab === "context") fit(this.body);
   }
 
   /**
@@ -160,7 +167,8 @@ export class Panel {
     const button = h("button", { class: "pt-earlier", type: "button", text: `Show ${more} earlier` });
     button.addEventListener("click", () => {
       const from = this.body.scrollHeight - this.body.scrollTop;
-      button.replaceWith(...rest, ...answer.items.slice(0, more).map((item) => this.#card(item, !!answer.left_out?.length)));
+      button.replaceWith(...rest, ...answer.items.slice(0, more).map((item) => card(item, !!answer.left_out?.length, this.hooks.look)));
+      fit(this.body);
       this.body.scrollTop = this.body.scrollHeight - from;
     });
     return [button];
@@ -182,24 +190,6 @@ export class Panel {
       h("div", { class: "pt-pchips" }, ...facts.filter(Boolean).map((fact) => h("span", { class: "pt-chip", text: String(fact) }))),
       ...(answer.failed ? [h("div", { class: "pt-pfail", role: "alert", text: answer.failed })] : []),
     );
-  }
-
-  /**
-   * @param {ContextItem} item
-   * @param {boolean} explain  Say of every message why it is sent, the ordinary ones too.
-   */
-  #card(item, explain) {
-    const said = wording({ id: item.id, parent: null, type: "message", role: item.role, text: item.text, error: item.error });
-    const odd = item.why && (explain || item.why !== "kept") ? h("span", { class: item.why === "kept" ? "pt-faint" : "pt-why", text: item.why }) : null;
-    const text = h("div", { class: "pt-ctext", text: item.text + (item.more ? " …" : "") });
-    const calls = (item.calls ?? []).map((call) => h("code", { class: "pt-call", text: call }));
-    const id = h("button", { class: "pt-id", type: "button", title: "Look at this entry", text: short(item.id), onclick: () => this.hooks.look(item.id) });
-    const card = h("article", { class: `pt-card pt-t-${said.tone}` },
-      h("header", null, h("span", { class: "pt-who", text: said.who }), odd, h("span", { class: "pt-fill" }), id,
-        h("span", { class: "pt-tok", text: item.tokens ? count(item.tokens) : "", title: "Tokens" })),
-      ...(item.text ? [text] : []), ...calls, ...(item.error ? [h("div", { class: "pt-pfail", text: item.error })] : []));
-    text.addEventListener("click", () => card.classList.toggle("pt-whole"));
-    return card;
   }
 
   /** @param {ContextAnswer} answer */
@@ -298,6 +288,7 @@ export class Panel {
     area.value = text;
     const copy = h("button", { class: "pt-button", type: "button", text: "Copy as %%pi cell", onclick: () => this.#copy(area.value) });
     const close = h("button", { class: "pt-button pt-plain", type: "button", text: "Close", onclick: () => this.editor(null) });
+    this.hooks.grown();
     this.edit.replaceChildren(h("div", { class: "pt-faint", text: "The leaf is before this message. Its text, to edit and ask again:" }), area,
       h("div", { class: "pt-buttons" }, copy, close));
   }

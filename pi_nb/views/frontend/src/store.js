@@ -20,7 +20,9 @@ import { LIVE, Tree } from "./tree.js";
 const BUSY_AFTER = 300; // ms
 const SILENT_AFTER = 10_000;
 const GONE = "there is no connection to a kernel.";
-const PARTING = 250; // ms a finished provisional row stays
+const PROBED = 1200; // ms within which a kernel that is there answers when the host says that the connection changed
+const PARTING = 250; // ms between two looks at whether a finished provisional row may go
+const PATIENCE = 12; // such looks at most
 
 export class Store {
   /** @param {Model} model */
@@ -50,6 +52,8 @@ export class Store {
     /** @type {ReturnType<typeof setTimeout>|undefined} */ this.watch = undefined;
     /** Runs while a written answer waits for its entry. @type {ReturnType<typeof setTimeout>|undefined} */
     this.parting = undefined;
+    /** Runs while it is not known whether the kernel is still there. @type {ReturnType<typeof setTimeout>|undefined} */
+    this.probing = undefined;
     this.offs = this.#listen();
   }
 
@@ -65,6 +69,7 @@ export class Store {
       on("change:epoch", () => this.sync()),
       on("change:status", () => this.#setStatus()),
       on("comm:close", () => this.#setLink("closed")),
+      on("comm_live_update", () => this.#probe()),
     ];
   }
 
@@ -73,6 +78,7 @@ export class Store {
     for (const off of this.offs) off();
     clearTimeout(this.watch);
     clearTimeout(this.parting);
+    clearTimeout(this.probing);
     this.waiting.clear();
     this.listeners.clear();
   }
@@ -103,6 +109,14 @@ export class Store {
     this.syncing = now;
     this.#send({ op: "sync", id: ++this.number, epoch: this.epoch, have: this.have });
     this.#arm();
+  }
+
+  /** The host says that the connection changed (a restart): ask at once, and take silence for an answer. */
+  #probe() {
+    clearTimeout(this.probing);
+    this.probing = setTimeout(() => this.#setLink("closed"), PROBED);
+    this.syncing = 0;
+    this.sync();
   }
 
   /**
@@ -141,6 +155,8 @@ export class Store {
   /** @param {any} message */
   receive(message) {
     if (!message || typeof message !== "object") return;
+    clearTimeout(this.probing);
+    if (this.link === "closed") this.#setLink("ok");
     if (message.op === "delta") this.#delta(message);
     else if (message.op === "live") this.#setLive(message.row ?? null);
     else if (message.op === "focus") (this.wanted = message.entry ?? null), this.#emit("focus");
@@ -153,8 +169,19 @@ export class Store {
   #setLive(row) {
     clearTimeout(this.parting);
     if (row) return this.#replaceLive(row);
-    // The entry it became is on its way: wait for that, so that the row does not vanish and come back.
-    this.parting = setTimeout(() => this.#replaceLive(null), PARTING);
+    this.#part(PATIENCE);
+  }
+
+  /**
+   * The entry it became is on its way: the row stays until that is there, so that it does not vanish and come back.
+   * @param {number} looks
+   */
+  #part(looks) {
+    this.parting = setTimeout(() => {
+      const waits = this.status === "running" || this.syncing > 0 || this.have < Number(this.model.get("rev") ?? 0);
+      if (waits && looks > 1 && this.link !== "closed") this.#part(looks - 1);
+      else this.#replaceLive(null);
+    }, PARTING);
   }
 
   /** @param {LiveRow|null} row */
@@ -192,7 +219,7 @@ export class Store {
     if (delta.from > this.have) return this.sync(); // something was lost in between
     const rows = delta.rows.slice(this.have - delta.from);
     this.tree.setLive(null);
-    if (this.parting !== undefined && rows.length) clearTimeout(this.parting), (this.parting = undefined), (this.live = null);
+    if (this.parting !== undefined && rows.some((row) => row.role === (this.live?.role ?? "assistant"))) clearTimeout(this.parting), (this.parting = undefined), (this.live = null);
     this.tree.append(rows);
     this.have += rows.length;
     this.total = Math.max(delta.total ?? delta.to, this.have);

@@ -8,6 +8,7 @@ import { Notice } from "./notice.js";
 import { Panel } from "./panel.js";
 import { RowList } from "./rows.js";
 import { ViewState } from "./state.js";
+import { hideStill } from "./still.js";
 import { followTheme } from "./theme.js";
 import { Toolbar } from "./toolbar.js";
 import { ROOT } from "./tree.js";
@@ -20,10 +21,11 @@ import { short } from "./wording.js";
  */
 
 const MOST = 460; // px of rows before they scroll
-const LEAST = 232;
+const LEAST = 320;
+const EDITING = 380; // px at least while a prompt is edited in the panel
 const SLIM = 340; // px of rows at most when the panel is below them
 const NARROW = 640; // px of width below which the panel goes under the rows
-const HINT = "Leaf: where the next prompt continues. The model sees the blue path down to it. Click a row to move it there; ? lists the keys.";
+const HINT = "Leaf: where the next prompt continues; the model sees the blue path down to it. Click a row to move it there, a prompt to go before it and edit its text. ? lists the keys.";
 let views = 0;
 
 export class View {
@@ -37,7 +39,7 @@ export class View {
     this.state = new ViewState(store);
     this.list = new RowList(this.state, this.uid);
     this.notice = new Notice();
-    this.panel = new Panel(this.state, { look: (id) => this.lookAt(id), say: (text) => this.notice.say(text) }, this.uid);
+    this.panel = new Panel(this.state, { look: (id) => this.lookAt(id), say: (text) => this.notice.say(text), grown: () => this.#size() }, this.uid);
     this.bar = new Toolbar(this.state, {
       search: (query) => this.lens.search(query),
       hit: (step) => this.lens.hit(step),
@@ -58,6 +60,7 @@ export class View {
     this.arranged = 0; // when
     this.told = 0;
     this.page = new AbortController();
+    /** @type {(() => void)|null} */ this.showStill = null;
     this.body = h("div", { class: "pt-body" }, this.list.scroller, this.panel.root);
     this.root = h("div", { class: "pi-tree", "data-lm-suppress-shortcuts": "true", "data-size": "wide" },
       this.bar.root, this.body, this.notice.root, this.help);
@@ -68,6 +71,7 @@ export class View {
     this.draw();
     this.notice.setLink(store.link);
     this.notice.say(HINT);
+    this.#heard();
   }
 
   #wire() {
@@ -81,6 +85,7 @@ export class View {
     this.sizes = new ResizeObserver(() => this.#resized());
     this.sizes.observe(this.root);
     this.sizes.observe(scroller);
+    this.sizes.observe(this.panel.body);
   }
 
   close() {
@@ -93,13 +98,22 @@ export class View {
     clearTimeout(this.told);
     this.list.close();
     this.panel.close();
+    this.showStill?.();
     this.root.remove();
   }
 
   // ------------------------------------------------------------ drawing
 
+  /** There is something to show: now the still picture beside us may go. */
+  #heard() {
+    if (!this.store.epoch || this.showStill) return;
+    this.root.dataset.heard = "true";
+    this.showStill = hideStill(this.store.model.get("key"));
+  }
+
   /** @param {Change} change */
   #changed(change) {
+    this.#heard();
     if (change === "link") return this.notice.setLink(this.store.link);
     if (change === "focus") return this.lookAt(this.store.wanted);
     if (change === "live") return this.#growing();
@@ -174,7 +188,8 @@ export class View {
 
   /** Room for all rows up to a limit; it only grows, so that nothing below jumps. */
   #size() {
-    const wanted = Math.min(MOST, Math.max(LEAST, this.state.layout.count * this.list.metrics.row + 12));
+    const least = this.panel.edit.hidden ? LEAST : EDITING;
+    const wanted = Math.min(MOST, Math.max(least, this.state.layout.count * this.list.metrics.row + 12));
     if (wanted <= (this.height ?? 0)) return;
     this.height = wanted;
     this.root.style.setProperty("--rows", `${wanted}px`);
@@ -193,6 +208,7 @@ export class View {
     this.state.maxLanes = slim ? 3 : 6;
     if (changed) this.refresh({ layout: true });
     this.list.resized(this.list.scroller.clientHeight);
+    this.panel.resized();
   }
 
   // ------------------------------------------------------------ pointer and keys
