@@ -7,6 +7,10 @@
                 ▼            └──── pump (the cell's thread): draw ◄── display ◄── snapshot
     looking · sessions · labels · tools · status
 
+A prompt is an ``Ask`` (``asks``); ``placing`` finds where it belongs, ``replay`` whether it is answered already. What
+goes on for it is a ``Job`` (``jobs``): one run (``prompting``), several (``fan_out``) or a summary (``progress``), that
+the cell follows or leaves alone.
+
 ``extension`` loads and unloads, ``runtime`` holds what lives in between. ``typed`` and ``interpolate`` bring prompts
 in as they were written; ``markdown``, ``answer_html`` and ``answer_markdown`` take answers out, with nothing in them
 that could run. ``current()`` is the way in from Python.

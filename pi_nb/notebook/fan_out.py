@@ -31,6 +31,7 @@ from pi_nb.notebook.references import give_label
 from pi_nb.notebook.replay import begins_at_root
 from pi_nb.notebook.reply import Reply
 from pi_nb.notebook.status import leaf_line
+from pi_nb.notebook.trace import BranchTracing
 from pi_nb.notebook.transcript import Snapshot, Transcript
 
 if TYPE_CHECKING:
@@ -184,6 +185,7 @@ class FanJob:
         self._output = Redraw(runtime.ip)
         self._note = ""
         self._picked: int | None = None
+        self._tracing = BranchTracing(runtime, len(fan.variants)) if runtime.tracing else None
         self.begun = threading.Event()
         self.future: Future[Any] = runtime.submit(self._run())
         self.future.add_done_callback(lambda _: self.begun.set())
@@ -210,13 +212,15 @@ class FanJob:
     async def _one(self, k: int, at: str | None, beside: dict[str, Any]) -> None:
         """Run one branch; what goes wrong is that branch's own matter."""
         variant, transcript = self._fan.variants[k], self._transcripts[k]
+        if self._tracing is not None:
+            self._tracing.enter(k)
         try:
             answer = await self._harness.prompt(
                 self._ask.content,
                 at=at,
                 model=variant.model,
                 thinking_level=variant.thinking,
-                listener=partial(self._hear, transcript),
+                listener=partial(self._hear, k),
                 extra=beside,
             )
             self._failures[k] = _why(answer)
@@ -234,8 +238,10 @@ class FanJob:
             await self._harness.navigate_tree(run.answer_entry)
             self._picked = self._fan.pick
 
-    def _hear(self, transcript: Transcript, event: events.HarnessEvent) -> None:
-        transcript.feed(event)
+    def _hear(self, k: int, event: events.HarnessEvent) -> None:
+        self._transcripts[k].feed(event)
+        if self._tracing is not None:
+            self._tracing.feed(k, event)
         self.begun.set()
 
     async def stop(self) -> None:
@@ -265,6 +271,8 @@ class FanJob:
             metadata = {"session": session.id, "columns": [described(session.id, run) for run in runs]}
             bundle = columns_bundle(self._columns(scores), note=self._note, closing=closing)
             self._output.close(bundle, {"pi_nb": metadata})
+        if self._tracing is not None:
+            self._tracing.close()
         self._runtime.reply = replies[(self._fan.pick or 1) - 1]
         return replies
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import singledispatchmethod
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from pi_nb.notebook.runtime import Runtime
     from pi_nb.session.entries import Entry
 
-__all__ = ["Trace", "Tracing", "watch"]
+__all__ = ["BranchTracing", "Trace", "Tracing", "watch"]
 
 LONGEST = 220  # characters of a line of the file
 INDENT = "  "
@@ -181,9 +182,47 @@ class Tracing:
         self._show.close(self._bundle())
 
     def _bundle(self) -> dict[str, str]:
-        text = self.trace.text
-        html = f'<details open class="pi-trace"><summary>trace</summary><pre {_STYLE}>{escape(text)}</pre></details>'
-        return {"text/html": html, "text/plain": text}
+        return _bundle({"trace": self.trace.text})
+
+
+class BranchTracing:
+    """Traces of runs that go on beside each other, each of them in a task of its own."""
+
+    def __init__(self, runtime: Runtime, count: int) -> None:
+        session = runtime.session
+        self._traces = [Trace(lambda position: line_at(session, position)) for _ in range(count)]
+        self._branch: ContextVar[int | None] = ContextVar("branch", default=None)
+        self._show = Redraw(runtime.ip)
+        self._end = session.subscribe(self._written)
+
+    def enter(self, k: int) -> None:
+        """Say that what this task writes from here on belongs to a branch."""
+        self._branch.set(k)
+
+    def feed(self, k: int, event: events.HarnessEvent) -> None:
+        """Take one event of a branch."""
+        self._traces[k].feed(event)
+
+    def _written(self, entry: Entry, position: int) -> None:
+        k = self._branch.get()
+        if k is not None:
+            self._traces[k].written(entry, position)
+
+    def close(self) -> None:
+        """Listen no longer, and show them all."""
+        self._end()
+        self._show.close(_bundle({f"trace of answer {k}": trace.text for k, trace in enumerate(self._traces, 1)}))
+
+
+def _bundle(texts: dict[str, str]) -> dict[str, str]:
+    """Return traces by what they are called, folded away but for one that is alone."""
+    state = " open" if len(texts) == 1 else ""
+    html = "".join(
+        f'<details{state} class="pi-trace"><summary>{name}</summary><pre {_STYLE}>{escape(text)}</pre></details>'
+        for name, text in texts.items()
+    )
+    plain = "\n\n".join(text if len(texts) == 1 else f"{name}\n{text}" for name, text in texts.items())
+    return {"text/html": html, "text/plain": plain}
 
 
 def watch(runtime: Runtime) -> Tracing | None:

@@ -108,6 +108,20 @@ def test_in_the_background_and_again(kernel: Any) -> None:
     assert len({e["parentId"] for e in users}) == 1
 
 
+def test_each_branch_has_its_own_trace(kernel: Any) -> None:
+    """Although they go on at the same time, every line of the file stands in the trace of the run that wrote it."""
+    kernel.run(SCRIPTS)
+    kernel.run("%pi_trace on")
+    result = kernel.run("%pi --models scripted:a,scripted:b hi")
+    kernel.run("%pi_trace off")
+    first, second = result.shown[1]["text/plain"].split("trace of answer 2")
+    for text, mine, other in ((first, "a", "b"), (second, "b", "a")):
+        assert text.count('"type":"message"') == 2
+        assert f'"modelId":"{mine}"' in text
+        assert f'"modelId":"{other}"' not in text
+        assert text.count("  save_point ") == 1
+
+
 def test_mistakes_write_nothing(kernel: Any) -> None:
     """One line each."""
     kernel.run(SCRIPTS)
