@@ -11,6 +11,10 @@ A prompt is an ``Ask`` (``asks``); ``placing`` finds where it belongs, ``replay`
 goes on for it is a ``Job`` (``jobs``): one run (``prompting``), several (``fan_out``) or a summary (``progress``), that
 the cell follows or leaves alone.
 
+What a model may call is in ``toolbox``, its card in ``cards``. Before a call runs ``approvals`` decides, and ``asking``
+asks: with buttons or a line (``questions`` is what they show, ``receipts`` what stays). ``kernel_tool`` runs code on
+the main thread, as an errand (``main_thread``, ``execution``, ``capture``).
+
 ``extension`` loads and unloads, ``runtime`` holds what lives in between. ``typed`` and ``interpolate`` bring prompts
 in as they were written; ``markdown``, ``answer_html`` and ``answer_markdown`` take answers out, with nothing in them
 that could run. ``current()`` is the way in from Python.
