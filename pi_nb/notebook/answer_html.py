@@ -21,7 +21,11 @@ STYLE = (
   --pi-line: var(--jp-border-color2, var(--vscode-panel-border, #80808055));
   --pi-fill: var(--jp-cell-editor-background, var(--vscode-textCodeBlock-background, #8080801a));
   --pi-bad: var(--jp-error-color1, var(--vscode-errorForeground, #d32f2f));
-  --pi-good: var(--jp-success-color1, var(--vscode-charts-green, #388e3c)); max-width: 60em; }
+  --pi-good: var(--jp-success-color1, var(--vscode-charts-green, #388e3c));
+  --pi-k: var(--jp-mirror-editor-keyword-color, #9a6700); --pi-s: var(--jp-mirror-editor-string-color, #b34a3f);
+  --pi-m: var(--jp-mirror-editor-number-color, #2e8b57); --pi-c: var(--jp-mirror-editor-comment-color, #408080);
+  --pi-b: var(--jp-mirror-editor-builtin-color, #2e8b57); --pi-d: var(--jp-mirror-editor-def-color, #2979d0);
+  --pi-o: var(--jp-mirror-editor-operator-color, #a2f); max-width: 60em; }
 .pi-nb > style + * { margin-top: 0; }
 .pi-nb.pi-nb h1 { font-size: 1.5em; } .pi-nb.pi-nb h2 { font-size: 1.3em; } .pi-nb.pi-nb h3 { font-size: 1.15em; }
 .pi-nb.pi-nb :is(h1, h2, h3, h4) { margin: 1em 0 .5em; font-weight: 600; }
@@ -40,13 +44,13 @@ STYLE = (
 .pi-nb .pi-facts { display: flex; flex-wrap: wrap; gap: 0 1.2em; margin-top: .8em; padding-top: .35em;
   border-top: 1px solid var(--pi-line); color: var(--pi-soft); font-size: .85em; font-variant-numeric: tabular-nums; }
 .pi-nb .pi-why { color: var(--pi-soft); font-size: .85em; }
-.pi-nb .k { color: var(--jp-mirror-editor-keyword-color, #9a6700); font-weight: 600; }
-.pi-nb .s { color: var(--jp-mirror-editor-string-color, #b34a3f); }
-.pi-nb .m { color: var(--jp-mirror-editor-number-color, #2e8b57); }
-.pi-nb .c { color: var(--jp-mirror-editor-comment-color, #408080); font-style: italic; }
-.pi-nb .b { color: var(--jp-mirror-editor-builtin-color, #2e8b57); }
-.pi-nb .d { color: var(--jp-mirror-editor-def-color, #2979d0); }
-.pi-nb .o { color: var(--jp-mirror-editor-operator-color, #a2f); }
+.pi-nb .k { color: var(--pi-k); font-weight: 600; }
+.pi-nb .s { color: var(--pi-s); }
+.pi-nb .m { color: var(--pi-m); }
+.pi-nb .c { color: var(--pi-c); font-style: italic; }
+.pi-nb .b { color: var(--pi-b); }
+.pi-nb .d { color: var(--pi-d); }
+.pi-nb .o { color: var(--pi-o); }
 """
     + CARD_STYLE
     + "</style>"

@@ -14,6 +14,7 @@ from pi_nb.notebook.answer_markdown import answer_markdown, answer_text
 from pi_nb.notebook.caption import Caption, clean
 from pi_nb.notebook.cards import tool_line
 from pi_nb.notebook.place import has_kernel
+from pi_nb.notebook.portable import portable
 from pi_nb.notebook.transcript import Notice, Part, Said, Snapshot, Text, Thinking, Tool, Transcript
 
 __all__ = ["CellOutput", "NotebookOutput", "TerminalOutput", "bundle", "output_for", "show"]
@@ -55,7 +56,7 @@ def bundle(run: Snapshot, caption: Caption) -> dict[str, str]:
 
 def show(html: str, text: str) -> None:
     """Display something of our own making, in a notebook as HTML and in a terminal as text."""
-    display({"text/html": html, "text/plain": text}, raw=True)
+    display({"text/html": portable(html), "text/plain": text}, raw=True)
 
 
 class NotebookOutput:
@@ -87,7 +88,8 @@ class NotebookOutput:
         """Draw once more, with what identifies the run in the output's metadata."""
         run = self._transcript.snapshot()
         if self._handle is not None or run.entries:
-            self._publish(bundle(run, self.caption), {"pi_nb": metadata})
+            shown = bundle(run, self.caption)
+            self._publish({**shown, "text/html": portable(shown["text/html"])}, {"pi_nb": metadata})
 
     def _publish(self, data: dict[str, str], metadata: dict[str, Any]) -> None:
         if self._handle is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.display import DisplayHandle
 
 from pi_nb.notebook.answer_html import STYLE
+from pi_nb.notebook.portable import portable
 from pi_nb.notebook.questions import Shown
 from pi_nb.tools.policy import Answer
 
@@ -66,7 +67,7 @@ class Receipts:
 
 
 def _page(body: str) -> str:
-    return f'<div class="pi-nb">{STYLE}{body}</div>'
+    return portable(f'<div class="pi-nb">{STYLE}{body}</div>')
 
 
 def _line(shown: Shown, answer: Answer | None) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from typing import Any
 from IPython.display import DisplayHandle
 
 from pi_nb.notebook.place import has_kernel
+from pi_nb.notebook.portable import portable
 
 __all__ = ["Redraw"]
 
@@ -43,7 +44,7 @@ class Redraw:
     def close(self, data: Mapping[str, str], metadata: Mapping[str, Any] | None = None) -> None:
         """Show how it ended; nothing if there is nothing to show."""
         if self._rich:
-            self._publish(data, dict(metadata or {}))
+            self._publish({**data, "text/html": portable(data["text/html"])}, dict(metadata or {}))
         elif data.get("text/plain"):
             sys.stdout.write(data["text/plain"].rstrip("\n") + "\n")
 

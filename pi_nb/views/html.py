@@ -15,7 +15,7 @@ from pi_nb.session.tree import Session
 from pi_nb.views.entry_line import Line, message_line, message_text
 from pi_nb.views.gutter import LANE, ROW, dot, strokes
 from pi_nb.views.layout import Row
-from pi_nb.views.looks import KINDS, page_style
+from pi_nb.views.looks import page_style
 from pi_nb.views.outline import Drawn, Mark, Outline, outline
 from pi_nb.views.plain import short_id, visible
 from pi_nb.views.text import context_heading, gutter_text, not_in_context, not_sent
@@ -26,6 +26,14 @@ _LONGEST: Final = 20_000  # characters of one message that are shown
 _FONT: Final = "font:13px/1.5 system-ui,-apple-system,'Segoe UI','Helvetica Neue',Arial,sans-serif"
 _MONO: Final = "font:11px/1.5 ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace"
 _CODE: Final = f"{_MONO};background:none!important;padding:0!important;color:var(--dim)"  # JupyterLab's is stubborn
+_DIM_VARIABLE: Final = "--dim:var(--jp-content-font-color2,var(--vscode-descriptionForeground,#737373))"
+_MIDDLE: Final = {  # seen on light and on dark
+    "user": "#3b7dd8",
+    "assistant": "#2f9e5b",
+    "tool": "#b7791f",
+    "custom": "#2a9aa8",
+    "summary": "#9a6be0",
+}
 _TREE_STYLE: Final = page_style(
     ".pi-nb-tree",
     ("", f"{_FONT};color:var(--text);overflow-x:auto"),
@@ -45,16 +53,18 @@ _TREE_STYLE: Final = page_style(
     (".mark.label", "color:var(--tool)"),
     (".mark.broken", "color:var(--fail)"),
 )
-_CONTEXT_STYLE: Final = page_style(
-    ".pi-nb-context",
-    ("", f"{_FONT};color:var(--text)"),
-    (".head", "color:var(--dim);padding:2px 8px 6px"),
-    (".message", "margin:0 0 6px;padding:4px 10px;border-left:3px solid var(--line)"),
-    *((f".message.{kind}", f"border-color:var(--{kind})") for kind in KINDS),
-    ("code.mono", _CODE),
-    (".who", "font-weight:600"),
-    ("pre.said", f"{_FONT};margin:2px 0 0;padding:0;background:none;color:inherit;white-space:pre-wrap"),
-    ("pre.said", "overflow-wrap:anywhere;max-height:24em;overflow:auto"),
+_CONTEXT_STYLE: Final = "".join(  # nothing that depends on the theme, so that it can be written into the elements
+    f".pi-nb-context{selector}{{{rule}}}"
+    for selector, rule in (
+        ("", f"{_FONT};{_DIM_VARIABLE}"),
+        (" .head", "color:var(--dim);padding:2px 8px 6px"),
+        (" .message", "margin:0 0 6px;padding:4px 10px;border-left:3px solid var(--dim)"),
+        *((f" .{kind}.message", f"border-color:{colour}") for kind, colour in _MIDDLE.items()),
+        (" code.mono", _CODE.replace("!important", "")),
+        (" .who", "font-weight:600"),
+        (" pre.said", f"{_FONT};margin:2px 0 0;padding:0;background:none;color:inherit;white-space:pre-wrap"),
+        (" .said", "overflow-wrap:anywhere;max-height:24em;overflow:auto"),
+    )
 )
 
 
