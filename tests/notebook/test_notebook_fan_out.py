@@ -28,8 +28,7 @@ def test_several_answers_stream_side_by_side(kernel: Any) -> None:
     result = kernel.run("%%pi --n 3\nwhat then?", cell="c")
     assert result.status == "ok"
     text, html = result.answer["text/plain"], result.answer["text/html"]
-    assert html.count("<section>") == 3
-    assert html.count("--pi-bad:") == 1
+    assert html.count("<section") == 3
     assert [f"── {n} ──" in text for n in (1, 2, 3)] == [True] * 3
     early = [data["text/plain"] for data in result.history[1:-1]]
     assert any(shown.count("any at off") == 3 and len(shown) < len(text) for shown in early)
