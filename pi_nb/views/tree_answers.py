@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from pi_nb.harness.estimate import estimate_context, estimate_tokens
 from pi_nb.messages import AssistantMessage, BashExecutionMessage, Usage, text_of
+from pi_nb.models import Model
+from pi_nb.providers.transform import sending
 from pi_nb.session.context import provenance
 from pi_nb.views.tree_rows import brief, call_brief, line_at, rows
 
@@ -82,10 +84,11 @@ def context_answer(session: Any, entry_id: str | None) -> dict[str, Any]:
     """Return what a model would be sent at an entry: the last messages in full, the others counted."""
     context = session.context(entry_id)
     items = context.items
-    shown = [_item(item) for item in items[max(0, len(items) - _MESSAGES) :]]
+    tail = items[max(0, len(items) - _MESSAGES) :]
+    shown = [_item(item) for item in tail]
     why = _reasons(session, entry_id)
-    for item in shown:
-        item["why"] = why.get(item["id"], "kept")
+    for item, unsent in zip(shown, _unsent(context.model, tail), strict=True):
+        item["why"] = unsent or why.get(item["id"], "kept")
     return {
         "entry": entry_id,
         "items": shown,
@@ -96,6 +99,13 @@ def context_answer(session: Any, entry_id: str | None) -> dict[str, Any]:
         "tools": None if context.active_tool_names is None else list(context.active_tool_names),
         "left_out": _left_out(session, why),
     }
+
+
+def _unsent(model: Any, items: Sequence[Any]) -> list[str]:
+    """Return for each message why providers leave it out; empty for those that are sent."""
+    known = Model(model.provider, model.model_id) if model else Model("none", "none")
+    unsent = sending((item.message for item in items), known).unsent
+    return [f"not sent: {unsent[place]}" if place in unsent else "" for place in range(len(items))]
 
 
 def compare_answer(session: Any, first: str | None, second: str | None) -> dict[str, Any]:
