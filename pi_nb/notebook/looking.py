@@ -83,10 +83,10 @@ def show_dot(session: Session) -> None:
 
 def show_picture(session: Session) -> None:
     """Show the tree as HTML that does nothing."""
-    from pi_nb.views.html import tree_html
-    from pi_nb.views.text import render_tree
+    from pi_nb.views.still import pictures
 
-    show(tree_html(session), render_tree(session))
+    drawn = pictures(session)
+    show(drawn["text/html"], drawn["text/plain"])
 
 
 def show_context(runtime: Runtime, entry_id: str | None) -> None:

@@ -7,9 +7,11 @@ heard from its kernel; without one, the picture's style hides the widget's empty
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from IPython.display import display, publish_display_data
 
@@ -18,11 +20,12 @@ from pi_nb.views.publisher import Publisher, Submit
 if TYPE_CHECKING:
     from pi_nb.session.tree import Session
 
-__all__ = ["NOTE", "Still", "pictures"]
+__all__ = ["NOTE", "Still", "linked", "pictures"]
 
 NOTE: Final = "This tree is live while its kernel runs: run the cell again to bring it to life."
 _EVERY: Final = 2.0  # seconds between two redraws at least
 _SHARE: Final = 20  # a redraw that takes long is followed by a pause this many times as long
+_SHEET: Final = re.compile(r"<style>([^<]*)</style>")
 _OUTPUT: Final = ".jp-OutputArea-child"
 _LIVE: Final = ".pi-tree[data-heard]"
 _STYLE: Final = (
@@ -72,8 +75,8 @@ class Still:
 
     def _bundle(self) -> dict[str, str]:
         drawn = pictures(self._session)
-        html = f'<div class="pi-nb-still pi-nb-still-{self._key}"><style>{_STYLE}</style>{drawn["text/html"]}</div>'
-        return {**drawn, "text/html": html}
+        start = f'<div class="pi-nb-still pi-nb-still-{self._key}">{linked(f"<style>{_STYLE}</style>")}'
+        return {**drawn, "text/html": f"{start}{drawn['text/html']}</div>"}
 
 
 def pictures(session: Session) -> dict[str, Any]:
@@ -81,4 +84,15 @@ def pictures(session: Session) -> dict[str, Any]:
     from pi_nb.views.html import tree_html
     from pi_nb.views.text import render_tree
 
-    return {"text/html": tree_html(session), "text/plain": render_tree(session, max_rows=200)}
+    return {"text/html": linked(tree_html(session)), "text/plain": render_tree(session, max_rows=200)}
+
+
+def linked(html: str) -> str:
+    """Return HTML of ours with its style sheets as links that carry them: where no style is kept, as on GitHub, the
+    rules of a ``<style>`` would be shown as text, but a link is nothing to read.
+    """
+    return _SHEET.sub(lambda found: f'<link rel="stylesheet" href="data:text/css,{_address(found[1])}">', html)
+
+
+def _address(css: str) -> str:
+    return quote(css, safe="(){}:;,.!*/+=@~' ")

@@ -377,13 +377,15 @@ def test_help_comes_from_the_parser(kernel: Any) -> None:
 
 
 def test_tree_log_and_context(kernel: Any) -> None:
-    """The tree is a live widget with static pictures beside it; log and context read as text."""
+    """The tree is a static picture and a live widget that takes its place; log and context read as text."""
     kernel.run("script(Reply('an answer'))")
     kernel.run("%pi a question")
-    tree = kernel.run("%pi_tree").answer
-    assert {"application/vnd.jupyter.widget-view+json", "text/html", "text/plain"} <= set(tree)
-    again = kernel.run("%pi_tree").answer
     view = "application/vnd.jupyter.widget-view+json"
+    still, tree = kernel.run("%pi_tree").shown
+    assert set(still) == {"text/html", "text/plain"}
+    assert "<style" not in still["text/html"]
+    assert set(tree) == {view, "text/plain"}
+    _, again = kernel.run("%pi_tree").shown
     assert again[view]["model_id"] == tree[view]["model_id"]
     assert kernel.run("%pi_tree --svg").answer["image/svg+xml"].startswith("<svg")
     assert "digraph" in kernel.run("%pi_tree --dot").answer["text/plain"]
