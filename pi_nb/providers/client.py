@@ -147,18 +147,21 @@ async def _chunks(response: httpx.Response, timeouts: Timeouts, reader: Completa
     async with aclosing(_raw(response)) as pieces:
         with closing(Patience()) as patience:
             while True:
-                seconds = _DRAIN_SECONDS if reader.complete else limit
+                patience.begin(_DRAIN_SECONDS if reader.complete else limit)
                 try:
-                    chunk = await patience.next(pieces, seconds)
-                except TimeoutError:
+                    chunk = await anext(pieces, None)
+                except asyncio.CancelledError:
+                    if not patience.ran_out():
+                        raise
                     if reader.complete:
                         return
                     what = "The answer stopped coming" if limit == timeouts.idle else "No answer"
-                    raise slow(what, seconds) from None
+                    raise slow(what, limit) from None
                 except httpx.HTTPError as error:
                     if reader.complete:
                         return
                     raise _broken(error) from None
+                patience.end()
                 if chunk is None:
                     return
                 yield chunk

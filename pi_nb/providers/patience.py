@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
 from math import inf
-from typing import TypeVar
 
 __all__ = ["Patience"]
-
-T = TypeVar("T")
 
 
 class Patience:
@@ -24,35 +20,30 @@ class Patience:
         self._timer: asyncio.TimerHandle | None = None
         self._deadline = inf
         self._task: asyncio.Task[object] | None = None
+        self._cancelled_before = 0
         self._expired = False
 
-    async def next(self, pieces: AsyncGenerator[T, None], seconds: float) -> T | None:
-        """Return the next piece, or None at the end.
-
-        Raises:
-            TimeoutError: Nothing came for ``seconds``.
-        """
+    def begin(self, seconds: float) -> None:
+        """Begin to wait: after ``seconds`` the waiting task is cancelled, unless :meth:`end` comes before."""
         self._task = asyncio.current_task()
-        self._set(self._loop.time() + seconds)
-        try:
-            return await anext(pieces, None)
-        except asyncio.CancelledError:
-            if self._expired and self._task is not None and self._task.uncancel() == 0:
-                raise TimeoutError from None
-            raise
-        finally:
-            self._deadline = inf
+        self._cancelled_before = self._task.cancelling() if self._task else 0
+        self._deadline = self._loop.time() + seconds
+        if self._timer is None or self._timer.when() > self._deadline:
+            self.close()
+            self._timer = self._loop.call_at(self._deadline, self._ring)
+
+    def end(self) -> None:
+        """Wait no more."""
+        self._deadline = inf
+
+    def ran_out(self) -> bool:
+        """Return whether a cancellation that has just been caught is the end of patience, and nobody else's."""
+        return self._expired and self._task is not None and self._task.uncancel() <= self._cancelled_before
 
     def close(self) -> None:
         """Stop the timer."""
         if self._timer is not None:
             self._timer.cancel()
-
-    def _set(self, deadline: float) -> None:
-        self._deadline = deadline
-        if self._timer is None or self._timer.when() > deadline:
-            self.close()
-            self._timer = self._loop.call_at(deadline, self._ring)
 
     def _ring(self) -> None:
         self._timer = None
