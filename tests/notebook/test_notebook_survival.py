@@ -101,7 +101,9 @@ def test_side_by_side_in_older_kernels(older: Any) -> None:
     """Columns, trace and comparison are the same."""
     older.run("%pi_session new\nscript(*[Reply('word ' * 20)] * 3, tokens_per_second=200)\n%pi_trace on")
     result = older.run("%%pi --n 2 --label v\ngo", cell="c3")
-    assert result.answer["text/html"].count("<section") == 2
+    columns, trace = result.shown
+    assert columns["text/html"].count("<section") == 2
+    assert trace["text/plain"].count("agent_start") == 2
     assert older.run("%pi_diff v-1 v-2").answer["text/plain"].startswith("Nothing in common.")
     older.run("%pi_trace off")
 
