@@ -63,7 +63,7 @@ class JsonlSessionStorage(IndexedStorage):
         for line in raw:
             index.append(lines.decode(line), line)
         storage = cls(file, header.model_copy(update={"version": CURRENT_VERSION}), index, durability=durability)
-        if file.exists():
+        if os.path.exists(file):  # noqa: PTH110 - Path.exists() raises if the name is too long; the first write says so
             raise SessionError(f"{file} exists already.", code="storage", path=str(file))
         if any(kind in _SPOKEN for kind in index.types):
             storage._write_whole()
@@ -343,7 +343,10 @@ def refuse_taken_id(session_id: str, folder: Path) -> None:
         SessionError: ``invalid_session``.
     """
     ending = f"_{session_id}.jsonl"
-    taken = [file for file in folder.glob("*.jsonl") if file.name.endswith(ending)]
+    try:
+        taken = [file for file in folder.glob("*.jsonl") if file.name.endswith(ending)]
+    except OSError:  # a folder that cannot be: the first write says so
+        return
     if taken:
         raise SessionError(
             f"The session id {session_id} is taken by {taken[0]}.",

@@ -13,6 +13,7 @@ from pi_nb.session import lines
 from pi_nb.session.header import parse_header
 from pi_nb.session.ids import parse_time
 from pi_nb.session.index import one_line
+from pi_nb.session.logfile import open_to_read
 
 __all__ = ["SessionInfo", "describe"]
 
@@ -78,7 +79,7 @@ def describe(file: Path) -> SessionInfo:
 
 def _read_ends(file: Path) -> tuple[bytes, bytes]:
     """Return the beginning (with the whole first line) and the end of a file; the end is empty if they overlap."""
-    with file.open("rb") as stream:
+    with open_to_read(file) as stream:
         head = stream.read(_PIECE)
         while b"\n" not in head.lstrip() and len(head) < _LONGEST_HEADER:
             more = stream.read(_PIECE)

@@ -9,7 +9,7 @@ from pathlib import Path
 from pi_nb.errors import SessionError
 from pi_nb.session.garbage import no_collection
 from pi_nb.session.index import Index
-from pi_nb.session.logfile import identity_of
+from pi_nb.session.logfile import identity_of, open_to_read
 from pi_nb.session.scan import Scan
 
 __all__ = ["Loaded", "load"]
@@ -46,9 +46,9 @@ def load(file: Path, *, repair: bool = False) -> Loaded:
             ``invalid_entry`` if a line is bad and ``repair`` is off.
     """
     try:
-        with file.open("rb") as stream:
+        with open_to_read(file) as stream:
             identity, block = identity_of(stream.fileno()), stream.read()
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):  # a name that no file can have
         raise SessionError(f"There is no session file {file}.", code="not_found", path=str(file)) from None
     except OSError as error:
         raise SessionError(f"Cannot read {file}: {error.strerror}.", code="storage", path=str(file)) from error

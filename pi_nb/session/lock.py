@@ -45,7 +45,7 @@ class WriterLock:
     """
 
     def __init__(self, file: Path) -> None:
-        real = file.resolve() if file.is_symlink() else file
+        real = file.resolve() if os.path.islink(file) else file  # noqa: PTH114 - of a name too long it says no
         self.file = real.with_name(real.name + ".lock")
         self._fd: int | None = None
         self._pid = 0

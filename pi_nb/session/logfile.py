@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 from enum import Enum
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import BinaryIO, Literal, TypeAlias
 
-__all__ = ["Durability", "LogFile", "State", "identity_of", "keep_aside", "spare_path"]
+__all__ = ["Durability", "LogFile", "State", "identity_of", "keep_aside", "open_to_read", "spare_path"]
 
 Durability: TypeAlias = Literal["flush", "fsync"]
 _BINARY = getattr(os, "O_BINARY", 0)
@@ -138,9 +139,9 @@ class LogFile:
 
     def rest(self, stop: int | None = None) -> bytes:
         """Return what stands in the file behind the whole lines, up to a place if one is given."""
-        with self.path.open("rb") as stream:
+        with open_to_read(self.path) as stream:
             stream.seek(self.size)
-            return stream.read(None if stop is None else stop - self.size)
+            return stream.read(-1 if stop is None else stop - self.size)
 
     def close(self) -> None:
         """Let the descriptor go; the next append opens it again."""
@@ -193,6 +194,18 @@ def identity_of(target: int | Path) -> tuple[int, int]:
     """Return what tells a file from another one put in its place: device and inode."""
     status = os.fstat(target) if isinstance(target, int) else target.stat()
     return status.st_dev, status.st_ino
+
+
+def open_to_read(file: Path) -> BinaryIO:
+    """Open a file for reading; pipes and devices, which may never end, are refused.
+
+    Raises:
+        OSError: It cannot be opened, or is no file.
+    """
+    mode = file.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # of a folder the system itself has something to say
+        raise OSError(errno.EINVAL, "it is a pipe or a device, not a file", str(file))
+    return file.open("rb")
 
 
 def spare_path(file: Path, suffix: str) -> Path:

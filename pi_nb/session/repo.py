@@ -15,6 +15,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from pi_nb.errors import SessionError, SessionLockedError
 from pi_nb.session.entries import Header
 from pi_nb.session.fork import lines_to_fork
@@ -76,6 +78,8 @@ class SessionRepo:
     ) -> tuple[Path, Header]:
         """Return where a new session will be, and its header."""
         folder = _absolute(cwd)
+        if not _is_path(folder):
+            raise SessionError(f"{folder!r} cannot be a folder.", hint="It has characters that no path can have.")
         session_id = new_session_id() if id is None else id
         if not _ID.fullmatch(session_id):
             raise SessionError(
@@ -87,7 +91,10 @@ class SessionRepo:
         stamp = now_iso()
         options = {"parent_session": parent_session, "metadata": dict(metadata) if metadata else None}
         given = {name: value for name, value in options.items() if value is not None}
-        header = Header(version=3, id=session_id, timestamp=stamp, cwd=folder, **given)
+        try:
+            header = Header(version=3, id=session_id, timestamp=stamp, cwd=folder, **given)
+        except ValidationError as error:
+            raise SessionError(f"The session's header cannot be written: {error}.") from error
         return place / f"{re.sub('[:.]', '-', stamp)}_{session_id}.jsonl", header
 
     def folder(self, cwd: str | Path) -> Path:
@@ -274,4 +281,15 @@ def _absolute(cwd: str | Path) -> str:
 
 def _is_file(ref: str) -> bool:
     """Return True if a text is a session file's path; an id or a name never reaches out of the root."""
-    return ref.endswith(".jsonl") and Path(ref).expanduser().is_file()
+    try:
+        return ref.endswith(".jsonl") and Path(ref).expanduser().is_file()
+    except (OSError, RuntimeError):  # too long; the home of a user who does not exist
+        return False
+
+
+def _is_path(text: str) -> bool:
+    """Return True if the system could have a file of this name."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False

@@ -26,7 +26,7 @@ def find_bound(root: Path, key: str, value: str) -> list[Path]:
 
     Only the first line of each file is read; a file without a header that can be read is passed over.
     """
-    found = [file for file in root.glob("*/*.jsonl") if value in _bindings(file, key)]
+    found = [file for file in root.glob("*/*.jsonl") if file.is_file() and value in _bindings(file, key)]
     return sorted(found, key=_written, reverse=True)
 
 

@@ -12,6 +12,7 @@ from pi_nb.messages import text_of
 from pi_nb.session import lines
 from pi_nb.session.entries import Entry, parse_entry
 from pi_nb.session.listing import SessionInfo
+from pi_nb.session.logfile import open_to_read
 
 __all__ = ["Found", "said", "search_file"]
 
@@ -42,7 +43,7 @@ def search_file(info: SessionInfo, text: str) -> Iterator[Found]:
     needle = text.casefold()
     plain = text.lower().encode() if _PLAIN.fullmatch(text) else b""
     try:
-        with info.file.open("rb") as stream:
+        with open_to_read(info.file) as stream:
             for line in stream:
                 entry = _entry(line) if plain in line.lower() else None
                 words = "" if entry is None else said(entry)

@@ -13,6 +13,7 @@ from pi_nb.errors import SessionError, SessionLockedError
 from pi_nb.messages import UserMessage, text_of
 from pi_nb.session.memory import InMemorySessionRepo
 from pi_nb.session.repo import SessionRepo, default_root
+from pi_nb.session.root import find_bound
 from pi_nb.session.tree import Session
 
 from .conftest import HEADER, entry, line, said
@@ -93,6 +94,46 @@ def test_ids_never_leave_the_root(repo: SessionRepo, id: str) -> None:
     """An id with parts of a path is refused."""
     assert refused(repo.create, "/demo", id=id).code == "invalid_session"
     assert not repo.root.exists()
+
+
+@pytest.mark.parametrize("cwd", ["/a\0b", "/a\ud800"])
+def test_folders_that_cannot_be(repo: SessionRepo, cwd: str) -> None:
+    """A folder whose name no system has is refused at once."""
+    assert refused(repo.create, cwd).code == "invalid_session"
+
+
+@pytest.mark.parametrize(("cwd", "id"), [("/demo", "x" * 300), ("/" + "x" * 300, None)])
+def test_names_that_are_too_long(repo: SessionRepo, cwd: str, id: str | None) -> None:
+    """What the file system cannot hold is told at the first message; nothing is left in memory."""
+    store(repo, "another")
+    session = repo.create(cwd, id=id)
+    assert refused(session.append_message, HI).code == "storage"
+    assert len(session) == 0
+
+
+def test_metadata_has_names(repo: SessionRepo) -> None:
+    """Metadata that is no JSON object is refused."""
+    assert refused(repo.create, "/demo", metadata={5: 1}).code == "invalid_session"
+
+
+@pytest.mark.parametrize("ref", ["x" * 5000 + ".jsonl", "~nosuch/x.jsonl", "a\0b.jsonl", Path("a\0b")])
+def test_references_that_no_file_can_have(repo: SessionRepo, ref: str | Path) -> None:
+    """They name nothing."""
+    assert refused(repo.open, ref).code == "not_found"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
+def test_pipes_and_devices_are_not_waited_for(repo: SessionRepo) -> None:
+    """A pipe nobody writes to, or a device that never ends, is reported like any other file that is no session."""
+    folder = store(repo, "good").parent
+    os.mkfifo(folder / "pipe.jsonl")
+    (folder / "zero.jsonl").symlink_to("/dev/zero")
+    assert ids(repo) == ["good"]
+    assert [info.file.name for info in repo.list(broken=True) if info.broken] == ["zero.jsonl", "pipe.jsonl"]
+    assert repo.search("x") == []
+    assert find_bound(repo.root, "key", "value") == []
+    for name in ("pipe.jsonl", "zero.jsonl"):
+        assert refused(repo.open, folder / name).code == "storage"
 
 
 def test_an_id_is_used_once_in_a_folder(repo: SessionRepo) -> None:
