@@ -18,7 +18,11 @@ __all__ = ["Setting", "config_html", "config_text", "settings_of"]
 OTHER_VARIABLES = {
     "PI_CODING_AGENT_SESSION_DIR": "folder of the session files",
     "PI_CODING_AGENT_DIR": "folder of pi's files; sessions are in it",
-    "PI_NB_DATA_DIR": "folder of the local model",
+    "PI_NB_DATA_DIR": "folder of the local model, and of models.toml: your own facts of models",
+    "PI_NB_LOCAL_CONTEXT": "tokens of context of the local model",
+    "PI_NB_MODELS": "file of your own facts of models, instead of models.toml",
+    "PI_NB_RECORDING": "file that answers are recorded to and played from",
+    "PI_NB_RECORDING_MODE": "auto, record or replay",
     "PI_NB_DEMO_PACE": "tokens a second of scripted:demo",
 }
 

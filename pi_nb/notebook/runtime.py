@@ -93,7 +93,7 @@ class Runtime:
             if self._registry is None:
                 from pi_nb.providers.registry import default_registry
 
-                self._registry = default_registry()
+                self._registry = default_registry(timeouts=self.settings.timeouts)
             return self._registry
 
     @registry.setter
@@ -171,8 +171,11 @@ class Runtime:
         """The live tree of the session; one widget, however often it is displayed."""
         return self.live.tree_view
 
-    def _on_setting(self, _change: Any) -> None:
-        self._stale = True
+    def _on_setting(self, change: Any) -> None:
+        if not change.name.endswith("_timeout"):
+            self._stale = True
+        elif self._registry is not None:
+            self._registry.wait_for(self.settings.timeouts)
 
     # ------------------------------------------------------------ sessions
 

@@ -7,16 +7,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from traitlets import Bool, Int, TraitError, Unicode
+from traitlets import Bool, Float, Int, TraitError, Unicode
 from traitlets.config import Config, Configurable
+
+if TYPE_CHECKING:
+    from pi_nb.providers.timeouts import Timeouts
 
 __all__ = ["VARIABLES", "PiNb", "install", "remove"]
 
 VARIABLES = {
     name: f"PI_NB_{name.upper()}"
-    for name in ("model", "thinking", "system_prompt", "max_turns", "replay", "tools", "session_root")
+    for name in (
+        *("model", "thinking", "system_prompt", "max_turns", "replay", "tools", "session_root"),
+        *("connect_timeout", "first_token_timeout", "idle_timeout"),
+    )
 }
 """Which variable of the environment gives the default of which setting."""
 
@@ -37,6 +43,9 @@ class PiNb(Configurable):
         help="Tools, separated by commas, that are active on branches that choose none, such as 'read,grep'."
     ).tag(config=True)
     session_root = Unicode(help="Folder of the session files; empty: pi's own.").tag(config=True)
+    connect_timeout = Float(15.0, min=0.001, help="Seconds to wait for a connection to a provider.").tag(config=True)
+    first_token_timeout = Float(600.0, min=0.001, help="Seconds to wait for an answer to begin.").tag(config=True)
+    idle_timeout = Float(180.0, min=0.001, help="Seconds to wait for an answer to go on.").tag(config=True)
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
@@ -56,6 +65,13 @@ class PiNb(Configurable):
                     yield name, trait._validate(self, value)
                 except (TraitError, ValueError):
                     continue
+
+    @property
+    def timeouts(self) -> Timeouts:
+        """How long to wait for providers."""
+        from pi_nb.providers.timeouts import Timeouts
+
+        return Timeouts(self.connect_timeout, self.first_token_timeout, self.idle_timeout)
 
     def origin(self, name: str) -> str:
         """Return where the value of a setting came from: ``config file``, ``%config``, ``environment``, ``default``."""

@@ -24,12 +24,13 @@ from pi_nb.providers.base import Request, StreamEvent, ToolSpec
 from pi_nb.providers.builder import MessageBuilder
 from pi_nb.providers.catalogue import look_up
 from pi_nb.providers.failures import failure
-from pi_nb.providers.http import HttpProvider, Reader, Timeouts, event_json
+from pi_nb.providers.http import HttpProvider, Reader, event_json
 from pi_nb.providers.keys import Key
 from pi_nb.providers.loose import as_index, as_list, as_object, as_text
 from pi_nb.providers.other_block import OtherBlock
 from pi_nb.providers.sse import ServerSentEvent
 from pi_nb.providers.thinking import anthropic_levels, anthropic_thinking, takes_temperature
+from pi_nb.providers.timeouts import Timeouts
 from pi_nb.providers.transform import LlmMessage, acceptable, framed
 
 __all__ = ["AnthropicProvider"]

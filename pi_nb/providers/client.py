@@ -19,21 +19,13 @@ from pi_nb.providers.failures import failure, parse_error_body
 from pi_nb.providers.patience import Patience
 from pi_nb.providers.record import Recording, active_recording
 from pi_nb.providers.sse import ServerSentEvent, SseDecoder
+from pi_nb.providers.timeouts import Timeouts
 
-__all__ = ["Clients", "Timeouts", "refusal", "sse_events", "translated"]
+__all__ = ["Clients", "refusal", "sse_events", "translated"]
 
 _HEAD_LIMIT = 4_000_000  # what is kept of a body that may turn out to be no event stream
 _ERROR_LIMIT = 65_536
 _DRAIN_SECONDS = 0.5  # an answer that is complete is not worth waiting for the end of its body
-
-
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """How long to wait, in seconds: for a connection, for the first piece of an answer, and between pieces."""
-
-    connect: float = 15.0
-    first_token: float = 600.0
-    idle: float = 180.0
 
 
 class Clients:
@@ -50,7 +42,7 @@ class Clients:
     def __init__(self, timeouts: Timeouts, *, outside: bool = True) -> None:
         self.recording: Recording | None = None
         self._outside = outside
-        self._timeouts = timeouts
+        self.timeouts = timeouts
         self._open: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Recording | None, _Held]] = WeakKeyDictionary()
 
     def recorder(self) -> Recording | None:
@@ -65,7 +57,7 @@ class Clients:
         recording = self.recorder()
         held = clients.get(recording)
         if held is None or held.client.is_closed:
-            keeper = _keep_open(self._timeouts, recording, self._outside)
+            keeper = _keep_open(self.timeouts, recording, self._outside)
             held = clients[recording] = _Held(await anext(keeper), keeper)
         return held.client
 

@@ -18,9 +18,9 @@ import httpx
 
 from pi_nb.errors import ProviderError
 from pi_nb.providers.base import Request
-from pi_nb.providers.client import Timeouts
 from pi_nb.providers.dialects import Dialect
 from pi_nb.providers.openai_chat import OpenAIChatProvider
+from pi_nb.providers.timeouts import Timeouts
 
 __all__ = ["CompatibleProvider"]
 

@@ -21,13 +21,14 @@ from pi_nb.models import Model
 from pi_nb.providers.base import Request, StreamEvent, StreamResponse
 from pi_nb.providers.builder import MessageBuilder
 from pi_nb.providers.catalogue import known_models, near
-from pi_nb.providers.client import Clients, Timeouts, refusal, slow, sse_events, translated
+from pi_nb.providers.client import Clients, refusal, slow, sse_events, translated
 from pi_nb.providers.failures import failure
 from pi_nb.providers.keys import Key
 from pi_nb.providers.masks import shown_url
 from pi_nb.providers.record import ANSWERED, NO_KEY, Recording
 from pi_nb.providers.sse import ServerSentEvent
 from pi_nb.providers.surrogates import well_formed
+from pi_nb.providers.timeouts import Timeouts
 
 __all__ = ["HttpProvider", "Reader", "Timeouts", "event_json"]
 
@@ -73,7 +74,7 @@ class HttpProvider(ABC):
         self._base_url = base_url.rstrip("/")
         self._shown_url = shown_url(self._base_url)
         self._key = key
-        self._timeouts = timeouts or Timeouts()
+        self._timeouts = timeouts or Timeouts.of_environment()
         self._clients = Clients(self._timeouts)
 
     def __repr__(self) -> str:
@@ -88,6 +89,15 @@ class HttpProvider(ABC):
     def base_url(self) -> str:
         """Where requests go."""
         return self._base_url
+
+    @property
+    def timeouts(self) -> Timeouts:
+        """How long it waits; one that is set counts from the next connection, and the next answer, on."""
+        return self._timeouts
+
+    @timeouts.setter
+    def timeouts(self, timeouts: Timeouts) -> None:
+        self._timeouts = self._clients.timeouts = timeouts
 
     @property
     def recording(self) -> Recording | None:

@@ -30,8 +30,9 @@ from pi_nb.providers.builder import MessageBuilder
 from pi_nb.providers.catalogue import look_up
 from pi_nb.providers.chat_reader import ChatReader
 from pi_nb.providers.dialects import DIALECTS, Dialect
-from pi_nb.providers.http import HttpProvider, Reader, Timeouts
+from pi_nb.providers.http import HttpProvider, Reader
 from pi_nb.providers.keys import Key
+from pi_nb.providers.timeouts import Timeouts
 from pi_nb.providers.transform import LlmMessage, acceptable, framed, merge_users
 
 __all__ = ["OpenAIChatProvider", "chat_payload"]

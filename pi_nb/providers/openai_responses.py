@@ -29,10 +29,11 @@ from pi_nb.providers.base import Request, ToolSpec
 from pi_nb.providers.blocks import is_native
 from pi_nb.providers.builder import MessageBuilder
 from pi_nb.providers.catalogue import look_up
-from pi_nb.providers.http import HttpProvider, Reader, Timeouts
+from pi_nb.providers.http import HttpProvider, Reader
 from pi_nb.providers.keys import Key
 from pi_nb.providers.responses_reader import ResponsesReader
 from pi_nb.providers.thinking import openai_effort, openai_levels
+from pi_nb.providers.timeouts import Timeouts
 from pi_nb.providers.transform import LlmMessage, acceptable, framed
 
 __all__ = ["OpenAIResponsesProvider"]

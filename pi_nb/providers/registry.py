@@ -21,6 +21,7 @@ from pi_nb.providers.catalogue import near
 if TYPE_CHECKING:
     from pi_nb.providers.listing import ModelList
     from pi_nb.providers.record import Recording
+    from pi_nb.providers.timeouts import Timeouts
 
 __all__ = ["DefaultModel", "Registry", "default_registry"]
 
@@ -43,10 +44,18 @@ class Registry:
         providers: Those it begins with.
         recording: Record and replay what its HTTP providers exchange (:mod:`pi_nb.providers.record`); None to do as
             the process does.
+        timeouts: How long its HTTP providers wait; None for what each has.
     """
 
-    def __init__(self, providers: Iterable[Provider] = (), *, recording: Recording | None = None) -> None:
+    def __init__(
+        self,
+        providers: Iterable[Provider] = (),
+        *,
+        recording: Recording | None = None,
+        timeouts: Timeouts | None = None,
+    ) -> None:
         self._recording = recording
+        self._timeouts = timeouts
         self._lock = RLock()
         self._ready: dict[str, Provider] = {}
         self._promised: dict[str, Callable[[], Provider]] = {}
@@ -61,12 +70,21 @@ class Registry:
     def register(self, provider: Provider) -> None:
         """Add a provider; one of the same name is replaced."""
         with self._lock:
-            self._ready[provider.name] = self._recorded(provider)
+            self._ready[provider.name] = self._equipped(provider)
 
-    def _recorded(self, provider: Provider) -> Provider:
+    def _equipped(self, provider: Provider) -> Provider:
         if self._recording is not None and hasattr(provider, "recording"):
             provider.recording = self._recording
+        if self._timeouts is not None and hasattr(provider, "timeouts"):
+            provider.timeouts = self._timeouts
         return provider
+
+    def wait_for(self, timeouts: Timeouts) -> None:
+        """Let every HTTP provider, those to come included, wait so long from now on."""
+        with self._lock:
+            self._timeouts = timeouts
+            for provider in self._ready.values():
+                self._equipped(provider)
 
     def promise(self, name: str, build: Callable[[], Provider]) -> None:
         """Add a provider that is built when it is first asked for."""
@@ -86,7 +104,7 @@ class Registry:
         """
         with self._lock:
             if name not in self._ready and name in self._promised:
-                self._ready[name] = self._recorded(self._promised[name]())
+                self._ready[name] = self._equipped(self._promised[name]())
             if name in self._ready:
                 return self._ready[name]
         close = near(name, self.names())
@@ -209,13 +227,14 @@ def _from_local() -> DefaultModel | None:
 # ---------------------------------------------------------------- all of ours
 
 
-def default_registry(*, recording: Recording | None = None) -> Registry:
+def default_registry(*, recording: Recording | None = None, timeouts: Timeouts | None = None) -> Registry:
     """Return a registry of every provider this package has, none of them built yet.
 
     Args:
         recording: Record and replay what is exchanged; None to do as the process does.
+        timeouts: How long to wait; None for what the environment says.
     """
-    registry = Registry(recording=recording)
+    registry = Registry(recording=recording, timeouts=timeouts)
     registry.promise("anthropic", _anthropic)
     registry.promise("openai", _openai)
     for name in ("openrouter", "deepseek", "groq", "mistral", "ollama", "vllm", "llamacpp", "lmstudio"):

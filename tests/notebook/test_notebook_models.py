@@ -30,3 +30,16 @@ def test_models_that_are_known_here(kernel: Any) -> None:
     assert "$3 in, $15 out" in told
     assert "known here; others may be named too" in told
     assert kernel.run("%pi_model nowhere:").error.startswith("There is no provider 'nowhere'.")
+
+
+def test_waiting_times_are_settings(kernel: Any) -> None:
+    """How long a provider is waited for is set like anything else, and counts at once."""
+    body = b'data: {"choices": [{"index": 0, "delta": {"content": "Hi"}}]}\n\n'
+    with serving(Answer([body, 3.0])) as server:
+        kernel.run("from pi_nb.providers.openai_chat import OpenAIChatProvider")
+        kernel.run("import pi_nb.notebook")
+        kernel.run(f"provider = OpenAIChatProvider('vllm', base_url='{server.url}/v1')")
+        kernel.run("pi_nb.notebook.current().registry.register(provider)")
+        kernel.run("%config PiNb.idle_timeout = 0.2")
+        result = kernel.run("%pi --model vllm:m hi")
+    assert "stopped coming for 0.2 s" in result.everything

@@ -9,8 +9,10 @@ from contextlib import contextmanager
 
 import pytest
 
+from pi_nb.errors import UserError
 from pi_nb.providers.base import StreamDone, StreamError
-from pi_nb.providers.http import Timeouts
+from pi_nb.providers.registry import Registry
+from pi_nb.providers.timeouts import Timeouts
 from tests.providers.raw_server import Answer, serving
 from tests.providers.replay import FAMILIES, ask, collect, make_provider, over_http
 
@@ -258,6 +260,47 @@ def test_a_key_may_be_a_function(family):
 
 
 # ---------------------------------------------------------------- time
+
+
+def test_waiting_times_from_the_environment(family):
+    """Without code, the environment says how long to wait; what is no time is told."""
+    with environment(PI_NB_IDLE_TIMEOUT="0.5", PI_NB_FIRST_TOKEN_TIMEOUT=" 7 "):
+        assert make_provider(family, "http://127.0.0.1:9").timeouts == Timeouts(first_token=7, idle=0.5)
+    with environment(PI_NB_CONNECT_TIMEOUT="soon"), pytest.raises(UserError, match="PI_NB_CONNECT_TIMEOUT=soon"):
+        make_provider(family, "http://127.0.0.1:9")
+    with pytest.raises(UserError, match="no time to wait"):
+        Timeouts(idle=0)
+
+
+def test_waiting_times_of_a_registry(family):
+    """A registry tells its providers how long to wait, and may change its mind while they are in use."""
+    registry = Registry([make_provider(family, "http://127.0.0.1:9")], timeouts=Timeouts(idle=1))
+    provider = registry.get(NAME[family])
+    assert provider.timeouts.idle == 1
+    with serving(Answer([*WHOLE[family][: BEGUN[family]], 1.0])) as server:
+        provider._base_url = server.url
+        registry.wait_for(Timeouts(idle=0.1))
+
+        async def run():
+            last = (await collect(provider))[-1]
+            await provider.aclose()
+            return last
+
+        assert asyncio.run(run()).error.code == "timeout"
+
+
+def test_proxies_and_certificates_are_the_environments(family):
+    """A proxy that the environment names is used, as by everything that uses httpx."""
+
+    async def run():
+        provider = make_provider(family, "http://provider.invalid", api_key=KEY)
+        last = (await collect(provider))[-1]
+        await provider.aclose()
+        return last
+
+    with serving(Answer(WHOLE[family])) as proxy, environment(HTTP_PROXY=proxy.url, NO_PROXY=None):
+        assert isinstance(asyncio.run(run()), StreamDone)
+        assert proxy.received[0].path.startswith("http://provider.invalid/")
 
 
 def test_slow_first_token(family):

@@ -17,11 +17,11 @@ import pytest
 from pi_nb.errors import ProviderError
 from pi_nb.harness.agent import AgentHarness
 from pi_nb.providers.base import StreamDone, StreamError
-from pi_nb.providers.http import Timeouts
 from pi_nb.providers.keys import Key
 from pi_nb.providers.masks import Masks, shown_url
 from pi_nb.providers.record import Recording
 from pi_nb.providers.registry import Registry
+from pi_nb.providers.timeouts import Timeouts
 from pi_nb.session.repo import SessionRepo
 from tests.providers.raw_server import Answer, cut, serving
 from tests.providers.replay import FAMILIES, ask, collect, make_provider, over_http

@@ -12,8 +12,8 @@ from pi_nb.harness.agent import AgentHarness
 from pi_nb.harness.retry import RetryPolicy
 from pi_nb.harness.tools import tool
 from pi_nb.messages import ThinkingContent
-from pi_nb.providers.http import Timeouts
 from pi_nb.providers.registry import Registry
+from pi_nb.providers.timeouts import Timeouts
 from pi_nb.session.memory import InMemorySessionStorage
 from pi_nb.session.tree import Session
 from tests.conftest import must
