@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -85,8 +86,8 @@ def test_comparing_two_branches(kernel: Any) -> None:
     assert "│   the boat is a red tub" in text
     assert "thinking    off" in text
     assert "(+" in text or "(-" in text
-    assert "<del>green</del>" in html.replace(" </del>", "</del>").replace("<del> ", "<del>") or "<del>green" in html
-    assert "<ins>" in html
+    assert re.search(r"<del[^>]*> ?green", html)
+    assert "<ins" in html
     assert "<img" not in html
     assert "&lt;" in html
     words = kernel.run("%pi_diff left right --text").answer["text/plain"]
