@@ -78,7 +78,11 @@ def test_a_missing_key_is_told_at_once_and_refuses_prompts(kernel: Any) -> None:
     assert said.startswith("openai:gpt-5, on this branch.\nopenai: no key: OPENAI_API_KEY is not set.\n")
     assert 'os.environ["OPENAI_API_KEY"] = getpass.getpass()' in said
     before = entries(kernel)
-    for line in ("%pi two", "%pi --model anthropic:claude-opus-5 two", "%pi --models openai:gpt-5,scripted:demo two"):
+    for line in (
+        "%pi two",
+        "%pi --model anthropic:claude-opus-5 two",
+        "%pi --models openai:gpt-5,google:gemini-3.8-flash two",
+    ):
         refused = kernel.run(line).error
         assert refused.splitlines()[0].endswith("_API_KEY is not set."), refused
     assert entries(kernel) == before

@@ -127,7 +127,7 @@ def test_three_formats_say_the_same() -> None:
     assert "**yes**" in markdown
     assert html.count("<details") == markdown.count("<details>") == 2
     assert "open" not in html.split("</style>")[1]
-    assert "[scripted:any · 10 in, 5 out · 0.0 s · ‹2/3›. Because.]" in text
+    assert "[scripted:any · 10 in, 5 out · ‹2/3›. Because.]" in text
 
 
 def test_what_is_not_finished_says_so() -> None:
@@ -207,5 +207,5 @@ def test_a_terminal_gets_the_text_as_it_comes() -> None:
     transcript.settle()
     output.close({})
     assert stream.getvalue() == (
-        "Hello there.\n\n[add(a=1, b=2) ✓ done · 0.0 s]\n[scripted:any · 10 in, 5 out · 0.0 s]\n"
+        "Hello there.\n\n[add(a=1, b=2) ✓ done · 0.0 s]\n[scripted:any · 10 in, 5 out]\n"
     )
