@@ -19,7 +19,7 @@ _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 _ANY = re.compile(r":is\(([^()]*)\)")
 _SIMPLE = re.compile(r"\*|\.?[A-Za-z][\w-]*")
 _BLANK = re.compile(r"\n(?=[ \t]*\n)")
-_VOID = frozenset(("area", "br", "col", "hr", "img", "input", "source", "wbr"))
+_VOID = frozenset(("area", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"))
 
 
 def portable(html: str) -> str:
