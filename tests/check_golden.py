@@ -159,7 +159,7 @@ def _prefixes(run: dict[str, Any]) -> None:
                 for ours, token in PREFIXES:
                     block[key] = block[key].replace(ours, token)
     for call in run["providerCalls"]:
-        if call is not None and isinstance(call["messages"][0], str):
+        if call is not None and call["messages"] and isinstance(call["messages"][0], str):
             call["messages"] = [re.sub(r"\n?</summary>", "<SUMMARY_SUFFIX>", call["messages"][0])]
 
 

@@ -8,6 +8,7 @@ from functools import partial
 
 from pi_nb.errors import HarnessError, PiError, ProviderError, SessionError
 from pi_nb.harness.events import AfterProviderResponse, MessageStart, MessageUpdate, RetryEnd, RetryStart
+from pi_nb.harness.listeners import told
 from pi_nb.harness.run import ABORTED, Run, Settings, failure_message
 from pi_nb.harness.signals import Aborted, interruptible
 from pi_nb.harness.tools import spec_of
@@ -188,7 +189,7 @@ class _Answer:
 
 
 def _text_of(error: Exception) -> str:
-    return str(error) if isinstance(error, PiError) else f"{type(error).__name__}: {error}"
+    return str(error) if isinstance(error, PiError) else told(error)
 
 
 def _partial(event: StreamEvent | None) -> AssistantMessage | None:

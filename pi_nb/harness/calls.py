@@ -18,8 +18,9 @@ from pi_nb.errors import HarnessError, ToolError
 from pi_nb.harness.arguments import fit_arguments
 from pi_nb.harness.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from pi_nb.harness.hooks import ToolCallHook, ToolResultHook
+from pi_nb.harness.listeners import told
 from pi_nb.harness.run import Run
-from pi_nb.harness.signals import Aborted, AbortSignal, interruptible
+from pi_nb.harness.signals import Aborted, AbortSignal, interruptible, is_cancelled
 from pi_nb.harness.tools import Tool, ToolContext, ToolResult, to_result
 from pi_nb.harness.truncation import shorten_result
 from pi_nb.messages import AssistantMessage, ToolCall, ToolResultMessage, now_ms, to_wire
@@ -167,9 +168,9 @@ class _Batch:
         except (ToolError, HarnessError) as error:
             return _Done(call, ToolResult.error(str(error)))
         except Exception as error:  # a schema that is none
-            return _Done(call, ToolResult.error(f"{type(error).__name__}: {error}"))
+            return _Done(call, ToolResult.error(told(error)))
         if decision.block:
-            return _Done(call, ToolResult.error(decision.reason or f"The call of {call.name} was not allowed."))
+            return _Done(call, ToolResult.error(str(decision.reason or f"The call of {call.name} was not allowed.")))
         if self.run.signal.aborted:
             return _Done(call, ToolResult.error(NOT_RUN))
         return _Ready(call, tool, args)
@@ -194,12 +195,16 @@ class _Batch:
             return ToolResult.error(str(error))
         except Aborted:
             return result
-        return ToolResult(
+        patched = ToolResult(
             result.content if patch.content is None else patch.content,  # type: ignore[arg-type]
             result.details if patch.details is None else patch.details,
             result.is_error if patch.is_error is None else patch.is_error,
             result.terminate if patch.terminate is None else patch.terminate,
         )
+        try:
+            return to_result(patched)
+        except ToolError as error:
+            return ToolResult.error(str(error))
 
     async def _end(self, outcome: _Done) -> None:
         call, result = outcome.call, outcome.result
@@ -228,7 +233,7 @@ async def _guard(ready: _Ready, ctx: ToolContext) -> ToolResult:
             raise
         return ToolResult.error(STOPPED)
     except BaseException as error:
-        return ToolResult.error(f"{type(error).__name__}: {error}")
+        return ToolResult.error(told(error))
 
 
 async def _outcome(work: asyncio.Future[ToolResult], signal: AbortSignal, limit: float | None) -> ToolResult:
@@ -245,6 +250,8 @@ async def _outcome(work: asyncio.Future[ToolResult], signal: AbortSignal, limit:
             await asyncio.wait({work}, timeout=CANCEL_GRACE)
         return work.result() if work.done() and not work.cancelled() else ToolResult.error(STOPPED)
     except asyncio.CancelledError:
+        if work.cancelled() and not is_cancelled():  # the tool cancelled itself
+            return ToolResult.error(STOPPED)
         work.cancel()
         raise
 
@@ -310,7 +317,7 @@ def _message(outcome: _Done) -> ToolResultMessage:
         tool_call_id=call.id,
         tool_name=call.name,
         content=result.blocks,
-        is_error=result.is_error,
+        is_error=bool(result.is_error),
         timestamp=now_ms(),
         **details,
     )
@@ -318,11 +325,11 @@ def _message(outcome: _Done) -> ToolResultMessage:
 
 def _storable(details: Any) -> Any:
     """Return the details if a session file can hold them, else what they look like."""
-    plain = to_wire(details)
     try:
+        plain = to_wire(details)
         json.dumps(plain, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
-        return {"repr": repr(details)}
+        return {"repr": told(details, repr)}
     return plain
 
 

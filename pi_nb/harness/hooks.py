@@ -23,14 +23,17 @@ one for ``before_provider_payload`` that answer.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from pi_nb.errors import HarnessError, UserError
+from pi_nb.errors import HarnessError, ToolError, UserError
 from pi_nb.harness.listeners import broken
-from pi_nb.messages import Content, ImageContent, Message
+from pi_nb.harness.signals import is_cancelled
+from pi_nb.harness.tools import ToolResult, to_result
+from pi_nb.messages import Content, ImageContent, Message, Value
 from pi_nb.models import Model
 from pi_nb.providers.base import Request
 
@@ -218,7 +221,11 @@ class Hooks:
 
     async def before_agent_start(self, event: BeforeAgentStart) -> AgentStartPatch:
         """Ask before a run begins."""
-        return await self._last("before_agent_start", event, AgentStartPatch) or AgentStartPatch()
+        patch = await self._last("before_agent_start", event, AgentStartPatch) or AgentStartPatch()
+        said = isinstance(patch.messages, list | tuple) and all(isinstance(item, Value) for item in patch.messages)
+        if not said or not isinstance(patch.system_prompt, str | None):
+            raise HarnessError("A handler for before_agent_start returned what is no message or prompt.", code="hook")
+        return patch
 
     async def context(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         """Return the messages to send instead of these."""
@@ -254,8 +261,8 @@ class Hooks:
         for handler in self._of("tool_result"):
             patch = await _ask(handler, event, "tool_result", ToolResultPatch)
             if patch is not None:
-                total = _merge(total, patch)
                 event = _patched(event, patch)
+                total = _merge(total, patch)
         return total
 
     async def before_compact(self, event: BeforeCompact) -> CompactDecision:
@@ -287,6 +294,10 @@ async def _ask(handler: Handler, event: Any, name: str, kind: type[T] | tuple[ty
         answer = handler(event)
         if inspect.isawaitable(answer):
             answer = await answer
+    except asyncio.CancelledError as error:
+        if is_cancelled():
+            raise
+        raise broken(error) from error
     except Exception as error:
         raise broken(error) from error
     if answer is not None and not isinstance(answer, kind):
@@ -300,7 +311,10 @@ def _merge(first: ToolResultPatch, second: ToolResultPatch) -> ToolResultPatch:
 
 
 def _patched(event: ToolResultHook, patch: ToolResultPatch) -> ToolResultHook:
-    content = event.content if patch.content is None else tuple(patch.content)
+    try:
+        content = event.content if patch.content is None else to_result(ToolResult(patch.content)).blocks  # type: ignore[arg-type]
+    except ToolError as error:
+        raise HarnessError(str(error), code="hook") from error
     details = event.details if patch.details is None else patch.details
     return replace(
         event,

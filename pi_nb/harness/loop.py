@@ -22,7 +22,7 @@ from pi_nb.harness.events import (
     TurnEnd,
     TurnStart,
 )
-from pi_nb.harness.listeners import broken
+from pi_nb.harness.listeners import broken, told
 from pi_nb.harness.queues import MessageQueue
 from pi_nb.harness.run import Run, failure_message
 from pi_nb.messages import AssistantMessage, Message, TextContent
@@ -113,7 +113,7 @@ async def _end(run: Run) -> None:
 async def _fail(run: Run, error: Exception) -> AssistantMessage:
     """End a run that a subscriber, a hook or an error of ours broke, with a message that says so."""
     failure = broken(error)
-    text = str(failure) if isinstance(error, HarnessError) else f"{type(error).__name__}: {error}"
+    text = str(failure) if isinstance(error, HarnessError) else told(error)
     blank = (TextContent(text=""),)  # what pi writes here
     message = failure_message(run.current.model, text, aborted=run.signal.aborted, content=blank)
     await tell_anyway(run, MessageStart(message))

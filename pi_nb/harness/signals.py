@@ -11,7 +11,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-__all__ = ["AbortSignal", "Aborted", "interruptible"]
+__all__ = ["AbortSignal", "Aborted", "interruptible", "is_cancelled"]
 
 T = TypeVar("T")
 
@@ -112,15 +112,27 @@ async def interruptible(awaitable: Awaitable[T], signal: AbortSignal) -> T:
             raise Aborted from None
         raise
     except BaseException:
-        _forget_interrupt(task, fired)
+        if fired:
+            await _forget_interrupt(task)
         raise
     finally:
         remove()
-    _forget_interrupt(task, fired)
+    if fired:
+        await _forget_interrupt(task)
     return value
 
 
-def _forget_interrupt(task: asyncio.Task[object], fired: bool) -> None:
-    """Take back a cancellation that the awaited thing swallowed, so that it does not strike later."""
-    if fired:
-        task.uncancel()
+async def _forget_interrupt(task: asyncio.Task[object]) -> None:
+    """Take back a cancellation that the awaited thing swallowed, or gave itself, so that it does not strike later."""
+    task.uncancel()
+    try:
+        await asyncio.sleep(0)  # before Python 3.13 one that was not delivered yet is still to come
+    except asyncio.CancelledError:
+        if task.cancelling():
+            raise
+
+
+def is_cancelled() -> bool:
+    """Return True if the caller's own task is being cancelled: not, if something it awaits has been."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

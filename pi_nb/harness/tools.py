@@ -24,10 +24,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload, runtime_checkable
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from pi_nb.errors import ToolError
 from pi_nb.harness.arguments import fit_arguments
+from pi_nb.harness.listeners import told
 from pi_nb.harness.signals import AbortSignal
 from pi_nb.harness.signatures import Signature, read_signature
 from pi_nb.harness.threads import in_thread
@@ -228,7 +229,7 @@ def to_result(value: Any) -> ToolResult:
         ToolError: It is none of these.
     """
     if isinstance(value, ToolResult):
-        return value
+        return _sound(value)
     if value is None:
         return ToolResult()
     if isinstance(value, str):
@@ -238,6 +239,38 @@ def to_result(value: Any) -> ToolResult:
     if _is_blocks(value):
         return ToolResult(tuple(TextContent(text=part) if isinstance(part, str) else part for part in value))
     return ToolResult((TextContent(text=_json(value)),))
+
+
+def _sound(result: ToolResult) -> ToolResult:
+    """Return a result whose content is what a model can be given."""
+    content: Any = result.content
+    if isinstance(content, str) or _is_sound(content):
+        return result
+    try:
+        return dataclasses.replace(result, content=tuple(map(_block, content)))
+    except (TypeError, KeyError, ValidationError) as error:
+        raise ToolError(f"The result cannot be given to a model: its content is {told(content, repr)[:80]}") from error
+
+
+def _is_sound(content: Any) -> bool:
+    return isinstance(content, list | tuple) and all(
+        isinstance(part, ImageContent) or (isinstance(part, TextContent) and isinstance(part.text, str))
+        for part in content
+    )
+
+
+def _block(part: Any) -> ResultBlock:
+    """Return one block of a result; a string or a block as JSON is one too.
+
+    Raises:
+        TypeError, KeyError, pydantic.ValidationError: It is none.
+    """
+    if isinstance(part, str):
+        return TextContent(text=part)
+    data = part.to_wire() if isinstance(part, Value) else part
+    if data["type"] == "image":
+        return ImageContent.model_validate(data)
+    return TextContent.model_validate(data)
 
 
 def _is_blocks(value: Any) -> bool:

@@ -7,7 +7,7 @@ from pi_nb.errors import HarnessError, UserError
 from pi_nb.harness.hooks import AgentStartPatch, ToolCallDecision, ToolResultPatch
 from pi_nb.harness.tools import ToolResult, tool
 from pi_nb.messages import CustomMessage, TextContent
-from tests.harness.bench import bench, calling
+from tests.harness.bench import bench, calling, refusals
 
 
 @tool
@@ -167,3 +167,74 @@ def test_an_unknown_hook_is_refused():
     with pytest.raises(UserError) as caught:
         bench().harness.on("tool_cal", print)
     assert "tool_call" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "name", ["before_agent_start", "context", "before_provider_request", "tool_call", "tool_result"]
+)
+def test_a_hook_may_abort_the_run(name):
+    """The prompt returns an aborted answer; the caller, who was not cancelled, is not told that it was."""
+    made = bench(calling(("echo", {"text": "a"})), "Never.", "Next.", tools=[echo])
+
+    async def stop(event):
+        await made.harness.abort()
+
+    async def play():
+        remove = made.harness.on(name, stop)
+        first = await made.harness.prompt("go")
+        remove()
+        return first, await made.harness.prompt("again")
+
+    first, second = asyncio.run(play())
+    assert first.stop_reason == "aborted"
+    assert second.stop_reason == "stop"
+    assert refusals(made.session) == []
+
+
+@pytest.mark.parametrize("name", ["context", "before_provider_request"])
+def test_a_hook_whose_own_work_is_cancelled_fails_the_run(name):
+    """A cancellation inside a hook is its failure, not the end of whoever prompts."""
+
+    async def wait(event):
+        work = asyncio.ensure_future(asyncio.sleep(60))
+        work.cancel()
+        await work
+
+    made = ran(hooks=[(name, wait)])
+    assert (made.answer.stop_reason, made.answer.error_message) == ("error", "CancelledError")
+    assert made.types[-1] == "settled"
+
+
+@pytest.mark.parametrize("content", [5, [1], [{"type": "text"}], object()])
+def test_a_result_is_not_changed_into_none(content):
+    """A patch that is no content fails the call, and the model is told."""
+    patch = ToolResultPatch(content=content)
+    made = ran(calling(("echo", {"text": "a"})), "Done.", tools=[echo], hooks=[("tool_result", lambda event: patch)])
+    assert made.answer.text == "Done."
+    assert "cannot be given to a model" in made.said()[2]
+
+
+def test_a_text_as_changed_content_is_one_block_for_the_next_hook():
+    """Several hooks see what the one before made of a result, as blocks."""
+    seen = []
+    patch = ToolResultPatch(content="patched")
+    hooks = [("tool_result", lambda event: patch), ("tool_result", lambda event: seen.append(event.content))]
+    ran(calling(("echo", {"text": "a"})), "Done.", tools=[echo], hooks=hooks)
+    assert seen == [(TextContent(text="patched"),)]
+
+
+@pytest.mark.parametrize("patch", [AgentStartPatch(5), AgentStartPatch([1]), AgentStartPatch((), 5)])
+def test_a_run_does_not_begin_with_what_is_no_message(patch):
+    """It is an error of the hook, and the harness is idle."""
+    made = bench("Done.")
+    made.harness.on("before_agent_start", lambda event: patch)
+    with pytest.raises(HarnessError) as caught:
+        asyncio.run(made.harness.prompt("go"))
+    assert (caught.value.code, made.harness.phase) == ("hook", "idle")
+
+
+def test_a_reason_that_is_no_text():
+    """It is told as text."""
+    no = ToolCallDecision(True, 5)
+    made = ran(calling(("echo", {"text": "a"})), "Done.", tools=[echo], hooks=[("tool_call", lambda event: no)])
+    assert made.said()[2:] == ["toolResult: 5", "assistant: Done."]

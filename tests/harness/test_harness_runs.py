@@ -4,7 +4,7 @@ import json
 import pytest
 
 from pi_nb.errors import HarnessError, SessionError
-from pi_nb.harness.tools import tool
+from pi_nb.harness.tools import ToolResult, tool
 from pi_nb.messages import TextContent, UserMessage
 from pi_nb.models import Model
 from pi_nb.providers.scripted import Reply
@@ -358,3 +358,79 @@ def test_a_thinking_level_the_model_has_not_is_told_once():
 
     asyncio.run(run())
     assert made.harness.notices == ["scripted:m has no thinking level xhigh; it thinks high."]
+
+
+def _endless() -> ToolResult:
+    details: list = []
+    details.append(details)
+    return ToolResult("fine", details=details)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (ToolResult(5), "cannot be given to a model"),
+        (ToolResult(None), "cannot be given to a model"),
+        (ToolResult([1, None]), "cannot be given to a model"),
+        (ToolResult([TextContent.model_construct(text=None)]), "cannot be given to a model"),
+        (ToolResult(["a", {"type": "text", "text": "b"}]), "ab"),
+        (_endless(), "fine"),
+        (b"bytes", "cannot be given to a model"),
+    ],
+)
+def test_whatever_a_tool_returns_the_call_has_a_result(value, told):
+    """What is no content is an error the model is told of; the other calls have their results, and the run goes on."""
+
+    @tool
+    async def odd() -> object:
+        """Return something."""
+        return value
+
+    made = bench(calling(("odd", {}), ("echo", {"text": "a"})), "Done.", tools=[odd, echo])
+    assert asyncio.run(made.harness.prompt("go")).text == "Done."
+    assert told in made.said()[2]
+    assert made.said()[3] == "toolResult: echo: a"
+
+
+class Unspeakable(Exception):
+    """An exception that cannot even be written."""
+
+    def __str__(self):
+        raise ValueError("no words")
+
+
+@pytest.mark.parametrize("how", ["unspeakable", "cancels itself", "exits"])
+def test_however_a_tool_fails_the_call_has_a_result(how):
+    """The failure stays with the call; whoever prompts is not cancelled."""
+
+    @tool
+    async def odd() -> str:
+        """Fail."""
+        if how == "unspeakable":
+            raise Unspeakable
+        if how == "exits":
+            raise SystemExit(1)
+        asyncio.current_task().cancel()
+        await asyncio.sleep(60)
+        return "never"
+
+    made = bench(calling(("odd", {}), ("echo", {"text": "a"})), "Done.", tools=[odd, echo])
+    assert asyncio.run(made.harness.prompt("go")).text == "Done."
+    results = [m for m in made.session.context().messages if m.role == "toolResult"]
+    assert [m.is_error for m in results] == [True, False]
+
+
+def test_a_subscriber_whose_own_work_is_cancelled_fails_the_run():
+    """That is its failure; the run ends in order and is settled."""
+
+    async def listen(event):
+        if event.type == "turn_start":
+            work = asyncio.ensure_future(asyncio.sleep(60))
+            work.cancel()
+            await work
+
+    made = bench("Done.")
+    made.harness.subscribe(listen)
+    answer = asyncio.run(made.harness.prompt("go"))
+    assert (answer.stop_reason, answer.error_message) == ("error", "CancelledError")
+    assert made.types[-1] == "settled"
