@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pi_nb import __version__
-from pi_nb.cli import changes, demo, inspect, lab, listing, local, search, tree
+from pi_nb.cli import changes, demo, export, inspect, lab, listing, local, search, tree
 from pi_nb.errors import PiError
 
 __all__ = ["main"]
@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="pi-nb", description="Branching agent sessions in a notebook.")
     top.add_argument("--version", action="version", version=f"pi-nb {__version__}")
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Command)
-    for command in (listing, inspect, tree, search, changes, demo, lab, local):
+    for command in (listing, inspect, tree, search, export, changes, demo, lab, local):
         command.add(commands)
     return top
 

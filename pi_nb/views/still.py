@@ -88,8 +88,9 @@ def pictures(session: Session) -> dict[str, Any]:
 
 
 def linked(html: str) -> str:
-    """Return HTML of ours with its style sheets as links that carry them: where no style is kept, as on GitHub, the
-    rules of a ``<style>`` would be shown as text, but a link is nothing to read.
+    """Return HTML of ours with its style sheets as links that carry them.
+
+    Where no style is kept, as on GitHub, the rules of a ``<style>`` are shown as text; a link is nothing to read.
     """
     return _SHEET.sub(lambda found: f'<link rel="stylesheet" href="data:text/css,{_address(found[1])}">', html)
 

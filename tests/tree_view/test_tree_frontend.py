@@ -26,7 +26,7 @@ def test_the_committed_bundle_is_what_its_source_gives(workshop: Path) -> None:
     """Building the source gives byte for byte the files that are committed and shipped."""
     done = run(workshop, "build")
     assert done.returncode == 0, done.stderr
-    for name in ("tree.js", "tree.css"):
+    for name in ("tree.js", "tree.css", "page.js"):
         built = (workshop.parent / "static" / name).read_bytes()
         assert built == (VIEWS / "static" / name).read_bytes(), f"{name} is stale: npm run build in {FRONTEND.name}/"
 

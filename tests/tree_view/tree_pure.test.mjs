@@ -11,6 +11,7 @@ const { actionOf, target } = await import(new URL("moves.js", src));
 const { clock, count, grouped, money, quote, reading, shortSession, wording } = await import(new URL("wording.js", src));
 const { pieces } = await import(new URL("json.js", src));
 const { related, words: changes } = await import(new URL("diff.js", src));
+const { comparison } = await import(new URL("replies.js", src));
 const { isDark } = await import(new URL("theme.js", src));
 
 const say = (id, parent, more = {}) => ({ id, parent, type: "message", role: "user", text: id, ...more });
@@ -289,6 +290,13 @@ test("Markdown is read without its marks, other stars and quotes stay, and a ses
   assert.equal(wording(say("a", null, { text: "**x**", role: "toolResult" })).text, "**x**");
   assert.equal(haystack(say("a", null, { text: "**x**" })).includes("**x**"), true);
   assert.equal(shortSession("01a22de2-3974-7aee-86a0-48ebd999b8a4"), "d999b8a4");
+});
+
+test("two contexts are compared without a kernel as with one", () => {
+  const context = (entry, ...texts) => ({ entry, total: texts.length, tokens: texts.length, items: texts.map((text) => ({ id: text, role: "user", text, tokens: 1 })) });
+  const { common, common_tokens, a, b } = comparison(context("c", "a", "b", "c"), context("e", "a", "b", "d", "e"));
+  assert.deepEqual([common, common_tokens, a.total, a.items[0].text, b.total, b.items.length], [2, 2, 1, "c", 2, 2]);
+  assert.throws(() => comparison({ ...context("c", "a"), total: 99 }, context("a", "a")), /too long/);
 });
 
 test("numbers, money, times and quotes are short", () => {

@@ -26,6 +26,7 @@ const EDITING = 380; // px at least while a prompt is edited in the panel
 const SLIM = 340; // px of rows at most when the panel is below them
 const NARROW = 640; // px of width below which the panel goes under the rows
 const HINT = "Leaf: where the next prompt continues; the model sees the blue path down to it. Click a row to move it there, a prompt to go before it and edit its text. ? lists the keys.";
+const LOOK = "Leaf: where a next prompt would continue; the model sees the blue path down to it. Click a row to see what it would see there. ? lists the keys.";
 let views = 0;
 
 export class View {
@@ -70,7 +71,7 @@ export class View {
     this.arrange();
     this.draw();
     this.notice.setLink(store.link);
-    this.notice.say(HINT);
+    this.notice.say(store.status === "read-only" ? LOOK : HINT);
     this.#heard();
   }
 
