@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from functools import partial
 
 from pi_nb.errors import HarnessError, PiError, ProviderError, SessionError
 from pi_nb.harness.events import AfterProviderResponse, MessageStart, MessageUpdate, RetryEnd, RetryStart
 from pi_nb.harness.listeners import told
 from pi_nb.harness.run import ABORTED, Run, Settings, failure_message
-from pi_nb.harness.signals import Aborted, interruptible
+from pi_nb.harness.signals import Aborted, interruptible, is_cancelled
 from pi_nb.harness.tools import spec_of
 from pi_nb.messages import AssistantMessage
 from pi_nb.providers.base import (
@@ -89,6 +90,9 @@ class _Answer:
         except StopAsyncIteration:
             self._fail(ProviderError("The answer ended without an end.", code="truncated"), begun)
         except asyncio.CancelledError:
+            if not is_cancelled():
+                self._fail(ProviderError("The provider cancelled its own answer."), begun)
+                return
             self.run.keep(self._cut_short(begun))
             raise
         except (HarnessError, SessionError):
@@ -201,4 +205,5 @@ def _partial(event: StreamEvent | None) -> AssistantMessage | None:
 async def _close(stream: AsyncIterator[StreamEvent] | None) -> None:
     close = getattr(stream, "aclose", None)
     if close is not None:
-        await close()
+        with suppress(Exception):  # the answer is there, or an error that says more
+            await close()

@@ -223,8 +223,7 @@ class Hooks:
         """Ask before a run begins."""
         patch = await self._last("before_agent_start", event, AgentStartPatch) or AgentStartPatch()
         said = isinstance(patch.messages, list | tuple) and all(isinstance(item, Value) for item in patch.messages)
-        if not said or not isinstance(patch.system_prompt, str | None):
-            raise HarnessError("A handler for before_agent_start returned what is no message or prompt.", code="hook")
+        _require(said and isinstance(patch.system_prompt, str | None), "before_agent_start", "message or prompt")
         return patch
 
     async def context(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
@@ -267,11 +266,16 @@ class Hooks:
 
     async def before_compact(self, event: BeforeCompact) -> CompactDecision:
         """Ask before a compaction."""
-        return await self._last("session_before_compact", event, CompactDecision) or CompactDecision()
+        decision = await self._last("session_before_compact", event, CompactDecision) or CompactDecision()
+        _require(_is_summary(decision.compaction), "session_before_compact", "summary")
+        return decision
 
     async def before_tree(self, event: BeforeTree) -> TreeDecision:
         """Ask before the leaf moves."""
-        return await self._last("session_before_tree", event, TreeDecision) or TreeDecision()
+        decision = await self._last("session_before_tree", event, TreeDecision) or TreeDecision()
+        said = _is_summary(decision.summary) and isinstance(decision.label, str | None)
+        _require(said, "session_before_tree", "summary or label")
+        return decision
 
     def _of(self, name: str) -> tuple[Handler, ...]:
         return tuple(self._handlers[name].values())
@@ -303,6 +307,15 @@ async def _ask(handler: Handler, event: Any, name: str, kind: type[T] | tuple[ty
     if answer is not None and not isinstance(answer, kind):
         raise HarnessError(f"A handler for {name} returned a {type(answer).__name__}.", code="hook")
     return answer
+
+
+def _require(sound: bool, name: str, what: str) -> None:
+    if not sound:
+        raise HarnessError(f"A handler for {name} returned what is no {what}.", code="hook")
+
+
+def _is_summary(value: Any) -> bool:
+    return value is None or isinstance(getattr(value, "summary", None), str)
 
 
 def _merge(first: ToolResultPatch, second: ToolResultPatch) -> ToolResultPatch:

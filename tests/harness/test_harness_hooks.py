@@ -4,7 +4,9 @@ from dataclasses import replace
 import pytest
 
 from pi_nb.errors import HarnessError, UserError
-from pi_nb.harness.hooks import AgentStartPatch, ToolCallDecision, ToolResultPatch
+from pi_nb.harness.branch_summary import BranchSummary
+from pi_nb.harness.compaction import CompactionResult, CompactionSettings
+from pi_nb.harness.hooks import AgentStartPatch, CompactDecision, ToolCallDecision, ToolResultPatch, TreeDecision
 from pi_nb.harness.tools import ToolResult, tool
 from pi_nb.messages import CustomMessage, TextContent
 from tests.harness.bench import bench, calling, refusals
@@ -238,3 +240,27 @@ def test_a_reason_that_is_no_text():
     no = ToolCallDecision(True, 5)
     made = ran(calling(("echo", {"text": "a"})), "Done.", tools=[echo], hooks=[("tool_call", lambda event: no)])
     assert made.said()[2:] == ["toolResult: 5", "assistant: Done."]
+
+
+@pytest.mark.parametrize(
+    "decision", [TreeDecision(label=5), TreeDecision(summary=5), TreeDecision(summary=BranchSummary(5))]
+)
+def test_a_move_is_not_made_with_what_is_no_summary_or_label(decision):
+    """It is an error of the hook before anything is written."""
+    made = ran()
+    made.harness.on("session_before_tree", lambda event: decision)
+    before = len(made.session)
+    with pytest.raises(HarnessError) as caught:
+        asyncio.run(made.harness.navigate_tree(None, summarize=True))
+    assert (caught.value.code, made.harness.phase, len(made.session)) == ("hook", "idle", before)
+
+
+@pytest.mark.parametrize("compaction", [5, CompactionResult(5, None, 1)])
+def test_a_compaction_is_not_made_of_what_is_no_summary(compaction):
+    """It is an error of the hook before anything is written."""
+    made = ran("Done. " * 200, compaction=CompactionSettings(keep_recent_tokens=1))
+    made.harness.on("session_before_compact", lambda event: CompactDecision(compaction=compaction))
+    before = len(made.session)
+    with pytest.raises(HarnessError) as caught:
+        asyncio.run(made.harness.compact())
+    assert (caught.value.code, made.harness.phase, len(made.session)) == ("hook", "idle", before)

@@ -124,6 +124,53 @@ def test_a_provider_that_raises_keeps_what_had_arrived():
     assert asyncio.run(made.harness.prompt("again")).text == "Fine."
 
 
+class Cancelling(Broken):
+    """A provider in which something is cancelled, though nobody cancelled the run."""
+
+    async def stream(self, request):
+        async for event in self.inner.stream(request):
+            if event.type == "text_end":
+                raise asyncio.CancelledError
+            yield event
+
+
+def test_a_provider_that_cancels_itself_is_an_answer_too():
+    """Whoever prompts is not told that they were cancelled; what had arrived is kept."""
+    made = bench("Half an answer")
+    made.harness._config.registry.register(Cancelling(made.provider))
+    answer = asyncio.run(made.harness.prompt("go"))
+    assert (answer.text, answer.stop_reason) == ("Half an answer", "error")
+    assert made.types[-1] == "settled"
+
+
+class Clinging(Broken):
+    """A provider whose stream cannot be closed."""
+
+    def stream(self, request):
+        events = self.inner.stream(request)
+
+        class Stream:
+            def __aiter__(self):
+                return self
+
+            async def __anext__(self):
+                return await anext(events)
+
+            async def aclose(self):
+                await events.aclose()
+                raise ValueError("closed already")
+
+        return Stream()
+
+
+def test_an_answer_is_not_lost_to_a_stream_that_cannot_be_closed():
+    """The whole answer had arrived."""
+    made = bench("All of it.")
+    made.harness._config.registry.register(Clinging(made.provider))
+    answer = asyncio.run(made.harness.prompt("go"))
+    assert (answer.text, answer.stop_reason) == ("All of it.", "stop")
+
+
 def test_an_unknown_provider_is_an_answer_too():
     """A model whose provider is gone gives an error answer, not an exception."""
     made = bench(model=Model("nowhere", "m"))
