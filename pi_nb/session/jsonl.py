@@ -223,7 +223,7 @@ class JsonlSessionStorage(IndexedStorage):
         """Keep the file as it is beside itself and write it anew from memory."""
         try:
             backup = spare_path(self._log.path, "bak")
-            keep_aside(backup, self._log.path.read_bytes())
+            keep_aside(backup, self._log.path.read_bytes(), like=self._log.path)
             self._log.replace(self._contents())
         except OSError as error:
             raise self._failure(error) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import stat
 from enum import Enum
 from pathlib import Path
@@ -99,8 +100,9 @@ class LogFile:
         self.close()
         target = self.path.resolve()  # a link stays a link
         fresh = target.with_name(target.name + ".new")
-        fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, 0o644)
+        fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, 0o600)
         try:
+            shutil.copymode(target, fresh)
             _write_all(fd, data)
             os.fsync(fd)
         finally:
@@ -159,7 +161,7 @@ class LogFile:
     def _cut(self, fd: int) -> None:
         """Cut what is no whole line; a torn tail is kept in a file of its own before."""
         if self.tail:
-            keep_aside(spare_path(self.path, "torn"), self.tail)
+            keep_aside(spare_path(self.path, "torn"), self.tail, like=self.path)
         os.ftruncate(fd, self.size)
         self.tail, self._unclean = b"", False
 
@@ -217,13 +219,18 @@ def spare_path(file: Path, suffix: str) -> Path:
     return candidate
 
 
-def keep_aside(file: Path, data: bytes) -> None:
-    """Write bytes that must not get lost into a new file and onto the disk."""
-    try:
-        with file.open("xb") as stream:
+def keep_aside(file: Path, data: bytes, *, like: Path) -> None:
+    """Write bytes that must not get lost into a new file and onto the disk; who may read ``like`` may read it."""
+    with open(file, "xb", opener=_private) as stream:
+        try:
+            shutil.copymode(like, file)
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-    except OSError:
-        file.unlink(missing_ok=True)
-        raise
+        except OSError:
+            file.unlink(missing_ok=True)
+            raise
+
+
+def _private(name: str, flags: int) -> int:
+    return os.open(name, flags | _BINARY, 0o600)

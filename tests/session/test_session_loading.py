@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -179,6 +180,24 @@ def test_repair_never_overwrites_a_backup(make_file: Maker) -> None:
         JsonlSessionStorage.open(file, repair=True).close()
     names = sorted(path.name for path in file.parent.iterdir())
     assert names == ["s.jsonl", "s.jsonl.bak", "s.jsonl.bak.1"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such permissions here")
+def test_a_private_session_stays_private(make_file: Maker) -> None:
+    """Repaired, and its former bytes and torn end kept beside it, it can be read by nobody else than before."""
+    file = make_file(ONE, b"junk\n", TWO, b'{"torn')
+    file.chmod(0o600)
+    with Session(JsonlSessionStorage.open(file, repair=True)):
+        pass
+    with file.open("ab") as stream:
+        stream.write(b'{"torn')
+    with Session(JsonlSessionStorage.open(file)) as session:
+        session.append_message({"role": "user", "content": "x"})
+    assert {path.name: path.stat().st_mode & 0o777 for path in file.parent.iterdir()} == {
+        "s.jsonl": 0o600,
+        "s.jsonl.bak": 0o600,
+        "s.jsonl.torn": 0o600,
+    }
 
 
 def test_repair_of_a_sound_file_changes_nothing(make_file: Maker) -> None:
