@@ -19,12 +19,13 @@ from pi_nb.session import lines
 from pi_nb.session.entries import Entry, Header
 from pi_nb.session.header import CURRENT_VERSION
 from pi_nb.session.index import Index, envelope_fault
+from pi_nb.session.listing import refuse_taken_id
 from pi_nb.session.loading import Loaded, load
 from pi_nb.session.lock import WriterLock, holder_text
 from pi_nb.session.logfile import Durability, LogFile, State, keep_aside, spare_path
 from pi_nb.session.storage import IndexedStorage
 
-__all__ = ["JsonlSessionStorage", "header_line", "refuse_taken_id"]
+__all__ = ["JsonlSessionStorage", "header_line"]
 
 _SPOKEN = frozenset({"message", "custom_message", "compaction", "branch_summary"})
 
@@ -96,7 +97,7 @@ class JsonlSessionStorage(IndexedStorage):
         elif not os.access(file, os.W_OK):
             storage._be_read_only("there is no permission to write the file")
         else:
-            storage._ask_to_write()
+            storage._begin_to_write()
         if scan.skipped and storage._writer.held:
             storage._rewrite()
         return storage
@@ -109,6 +110,16 @@ class JsonlSessionStorage(IndexedStorage):
         log = self._log
         log.exists, log.identity, log.size = True, found.identity, found.size
         log.tail, log.ends_open = scan.tail, scan.ends_open
+
+    def _begin_to_write(self) -> None:
+        """Take the lock and what its last holder wrote since the file was read: we go on from there."""
+        self._ask_to_write()
+        try:
+            if self._writer.held:
+                self.refresh()
+        except SessionError:
+            self.close()
+            raise
 
     def _ask_to_write(self) -> None:
         """Take the lock, or remember why not."""
@@ -334,22 +345,3 @@ def header_line(header: Header) -> bytes:
 def _let_go(log: LogFile, writer: WriterLock) -> None:
     log.close()
     writer.release()
-
-
-def refuse_taken_id(session_id: str, folder: Path) -> None:
-    """Refuse an id that a session in a folder has already; file names end with it.
-
-    Raises:
-        SessionError: ``invalid_session``.
-    """
-    ending = f"_{session_id}.jsonl"
-    try:
-        taken = [file for file in folder.glob("*.jsonl") if file.name.endswith(ending)]
-    except OSError:  # a folder that cannot be: the first write says so
-        return
-    if taken:
-        raise SessionError(
-            f"The session id {session_id} is taken by {taken[0]}.",
-            hint="Leave the id out to get a new one.",
-            path=str(taken[0]),
-        )

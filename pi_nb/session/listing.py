@@ -15,7 +15,7 @@ from pi_nb.session.ids import parse_time
 from pi_nb.session.index import one_line
 from pi_nb.session.logfile import open_to_read
 
-__all__ = ["SessionInfo", "describe"]
+__all__ = ["SessionInfo", "describe", "refuse_taken_id"]
 
 _PIECE: Final = 64 * 1024
 _LONGEST_HEADER: Final = 4 * 1024 * 1024
@@ -121,3 +121,22 @@ def _named(piece: bytes) -> Iterator[dict[str, Any]]:
             continue
         if isinstance(fields, dict) and fields.get("type") == "session_info":
             yield fields
+
+
+def refuse_taken_id(session_id: str, folder: Path) -> None:
+    """Refuse an id that a session in a folder has already; file names end with it.
+
+    Raises:
+        SessionError: ``invalid_session``.
+    """
+    ending = f"_{session_id}.jsonl"
+    try:
+        taken = [file for file in folder.glob("*.jsonl") if file.name.endswith(ending)]
+    except OSError:  # a folder that cannot be: the first write says so
+        return
+    if taken:
+        raise SessionError(
+            f"The session id {session_id} is taken by {taken[0]}.",
+            hint="Leave the id out to get a new one.",
+            path=str(taken[0]),
+        )

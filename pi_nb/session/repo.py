@@ -21,8 +21,8 @@ from pi_nb.errors import SessionError, SessionLockedError
 from pi_nb.session.entries import Header
 from pi_nb.session.fork import lines_to_fork
 from pi_nb.session.ids import new_session_id, now_iso
-from pi_nb.session.jsonl import JsonlSessionStorage, refuse_taken_id
-from pi_nb.session.listing import SessionInfo, describe
+from pi_nb.session.jsonl import JsonlSessionStorage
+from pi_nb.session.listing import SessionInfo, describe, refuse_taken_id
 from pi_nb.session.lock import WriterLock, holder_text
 from pi_nb.session.logfile import Durability
 from pi_nb.session.root import default_root

@@ -15,7 +15,9 @@ import pytest
 
 from pi_nb.errors import SessionError, SessionLockedError
 from pi_nb.messages import UserMessage, text_of
+from pi_nb.session import jsonl
 from pi_nb.session.jsonl import JsonlSessionStorage
+from pi_nb.session.loading import Loaded, load
 from pi_nb.session.repo import SessionRepo
 from pi_nb.session.tree import Session
 
@@ -505,6 +507,38 @@ def test_the_second_opener_is_told_who_writes(make_file: Maker) -> None:
     assert names(file.parent) == ["s.jsonl"]
     with open_file(file) as third:
         assert not third.read_only
+
+
+def test_what_the_last_writer_wrote_before_it_closed(make_file: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines that come between our reading and our lock are taken in, so that we go on from the last of them."""
+    file = make_file(ONE)
+
+    def slow(path: Path, **options: bool) -> Loaded:
+        found = load(path, **options)
+        with path.open("ab") as stream:
+            stream.write(line(said("b", "aaaa0001", "two")))
+        return found
+
+    monkeypatch.setattr(jsonl, "load", slow)
+    with open_file(file) as session:
+        session.append_message(HI)
+        assert texts(session) == ["one", "two", "hi"]
+
+
+def test_a_file_replaced_before_it_is_locked(make_file: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was read is not what would be written: opening fails, and no lock is left."""
+    file = make_file(ONE, said("b", "aaaa0001"))
+
+    def slow(path: Path, **options: bool) -> Loaded:
+        found = load(path, **options)
+        path.write_bytes(line(HEADER))
+        return found
+
+    monkeypatch.setattr(jsonl, "load", slow)
+    with pytest.raises(SessionError) as caught:
+        open_file(file)
+    assert caught.value.code == "storage"
+    assert names(file.parent) == ["s.jsonl"]
 
 
 def test_a_forgotten_session_lets_go(make_file: Maker) -> None:
