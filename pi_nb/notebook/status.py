@@ -10,6 +10,7 @@ from pi_nb.notebook.caption import clean, money
 from pi_nb.notebook.references import short
 from pi_nb.session.entries import MessageEntry, ModelChangeEntry
 from pi_nb.views.entry_line import entry_line
+from pi_nb.views.outline import outline
 
 if TYPE_CHECKING:
     from pi_nb.notebook.runtime import Runtime
@@ -64,8 +65,8 @@ def _named_elsewhere(session: Session) -> str:
 
 
 def session_line(session: Session) -> str:
-    """Return a session in one line."""
-    branches = len(session.branches())
+    """Return a session in one line; branches are those that the tree shows."""
+    branches = outline(session, max_rows=1).branches
     return f"{session_name(session)}, {len(session)} entries, {branches} branch{'' if branches == 1 else 'es'}"
 
 

@@ -376,6 +376,16 @@ def test_help_comes_from_the_parser(kernel: Any) -> None:
     assert "cell:7" in kernel.run("%pi_checkout --help").stream
 
 
+def test_a_label_is_no_branch(kernel: Any) -> None:
+    """What ``%pi`` counts as branches are those that the tree shows, not the stubs that labels are."""
+    kernel.run("script(Reply('an answer'), Reply('another'))")
+    kernel.run("%pi --label one a question")
+    kernel.run("%pi_checkout one")
+    kernel.run("%pi a second question")
+    assert ", 1 branch" in kernel.run("%pi").everything
+    assert " · 1 branch · " in kernel.run("%pi_tree --text").answer["text/plain"]
+
+
 def test_tree_log_and_context(kernel: Any) -> None:
     """The tree is a static picture and a live widget that takes its place; log and context read as text."""
     kernel.run("script(Reply('an answer'))")
