@@ -206,6 +206,4 @@ def test_a_terminal_gets_the_text_as_it_comes() -> None:
     output.draw()
     transcript.settle()
     output.close({})
-    assert stream.getvalue() == (
-        "Hello there.\n\n[add(a=1, b=2) ✓ done · 0.0 s]\n[scripted:any · 10 in, 5 out]\n"
-    )
+    assert stream.getvalue() == ("Hello there.\n\n[add(a=1, b=2) ✓ done · 0.0 s]\n[scripted:any · 10 in, 5 out]\n")
