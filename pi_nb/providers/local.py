@@ -94,6 +94,10 @@ class LocalProvider:
             reasoning=guess.reasoning,
         )
 
+    async def model_names(self) -> list[str]:
+        """Return the model that has been fetched, if it has; files are named by their paths."""
+        return [NAME] if installed() else []
+
     async def aclose(self) -> None:
         """Forget the loaded model and stop the thread."""
         with self._lock:
