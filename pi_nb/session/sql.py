@@ -303,9 +303,10 @@ def _insert_session(database: Database, header: Header, raw: Sequence[bytes]) ->
         "modified": now_iso(),
     }
     with database.writing() as connection:
-        if connection.execute(sa.select(sessions.c.number).where(sessions.c.id == row["id"])).first():
-            raise SessionError(f"The session id {header.id} is taken in {database.place}.")
-        number: int = connection.execute(sa.insert(sessions).values(row).returning(sessions.c.number)).scalar_one()
+        try:
+            number: int = connection.execute(sa.insert(sessions).values(row).returning(sessions.c.number)).scalar_one()
+        except sa.exc.IntegrityError as error:  # by somebody earlier, or at this moment
+            raise SessionError(f"The session id {header.id} is taken in {database.place}.") from error
         for start in range(0, len(raw), _BATCH):
             batch = range(start, min(start + _BATCH, len(raw)))
             connection.execute(_add, [row_of(number, place, fields[place], raw[place]) for place in batch])
