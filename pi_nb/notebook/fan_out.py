@@ -150,8 +150,9 @@ def fan_out(runtime: Runtime, ask: Ask, fan: Fan) -> list[Reply] | Background:
         ask = replace(ask, place="root")
     _check_keys(runtime, ask, fan)
     runtime.begun = True
-    job = FanJob(runtime, ask, fan)
-    return leave(runtime, job) if ask.background else follow(runtime, job)
+    if ask.background:
+        return leave(runtime, FanJob(runtime, ask, fan))
+    return follow(runtime, lambda: FanJob(runtime, ask, fan))
 
 
 def _check_keys(runtime: Runtime, ask: Ask, fan: Fan) -> None:

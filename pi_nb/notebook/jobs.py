@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -66,8 +67,10 @@ class Job(Protocol):
         ...
 
 
-def follow(runtime: Runtime, job: Job) -> Any:
-    """Draw a job until it is over and return its result; an interrupt stops it.
+def follow(runtime: Runtime, begin: Callable[[], Job]) -> Any:
+    """Begin a job, draw it until it is over and return its result; an interrupt stops it.
+
+    The pump is there before the job begins: a tool may want the main thread at once.
 
     Raises:
         Unanswered: The model did not answer; what had arrived is kept.
@@ -75,6 +78,11 @@ def follow(runtime: Runtime, job: Job) -> Any:
         PiError: It could not begin.
     """
     pump = runtime.pump = Pump(abort=lambda: runtime.submit(job.stop()))
+    try:
+        job = begin()
+    except BaseException:
+        runtime.pump = None
+        raise
     try:
         pump.run(job.future, job.draw)
     except CancelledError:

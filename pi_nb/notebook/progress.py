@@ -79,7 +79,7 @@ def _bundle(text: str) -> dict[str, str]:
 
 def _carry_out(runtime: Runtime, work: Work) -> Any:
     try:
-        return follow(runtime, work)
+        return follow(runtime, lambda: work)
     except Stopped:
         raise NothingWritten from None
 

@@ -51,8 +51,9 @@ def prompt(runtime: Runtime, ask: Ask) -> Reply | Background:
         ask = replace(ask, place="root")
     check_key(runtime, ask)
     runtime.begun = True
-    job = PromptJob(runtime, ask)
-    return leave(runtime, job) if ask.background else follow(runtime, job)
+    if ask.background:
+        return leave(runtime, PromptJob(runtime, ask))
+    return follow(runtime, lambda: PromptJob(runtime, ask))
 
 
 class PromptJob:
