@@ -152,7 +152,8 @@ def fan_out(runtime: Runtime, ask: Ask, fan: Fan) -> list[Reply] | Background:
     runtime.begun = True
     if ask.background:
         return leave(runtime, FanJob(runtime, ask, fan))
-    return follow(runtime, lambda: FanJob(runtime, ask, fan))
+    replies: list[Reply] = follow(runtime, lambda: FanJob(runtime, ask, fan))
+    return replies
 
 
 def _check_keys(runtime: Runtime, ask: Ask, fan: Fan) -> None:

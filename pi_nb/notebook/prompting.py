@@ -53,7 +53,8 @@ def prompt(runtime: Runtime, ask: Ask) -> Reply | Background:
     runtime.begun = True
     if ask.background:
         return leave(runtime, PromptJob(runtime, ask))
-    return follow(runtime, lambda: PromptJob(runtime, ask))
+    reply: Reply = follow(runtime, lambda: PromptJob(runtime, ask))
+    return reply
 
 
 class PromptJob:
