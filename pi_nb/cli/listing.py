@@ -13,6 +13,7 @@ from typing import Any, Final
 from pi_nb.cli.output import say
 from pi_nb.cli.sessions import add_root, near
 from pi_nb.session import lines
+from pi_nb.session.glance import prompt_in
 from pi_nb.session.listing import SessionInfo
 from pi_nb.session.repo import SessionRepo
 from pi_nb.views.plain import clip, pad, reading, short_session, visible
@@ -89,23 +90,6 @@ def _first_prompt(file: Path) -> str:
     """Return the text of the first user message if it is near the beginning, else an empty text."""
     try:
         with file.open("rb") as stream:
-            return next((text for line in islice(stream, _SOUGHT) if (text := _prompt(line))), "")
+            return next((text for line in islice(stream, _SOUGHT) if (text := prompt_in(line))), "")
     except OSError:
         return ""
-
-
-def _prompt(line: bytes) -> str:
-    try:
-        fields = lines.decode(line)
-    except ValueError:
-        return ""
-    message = fields.get("message") if isinstance(fields, dict) else None
-    if not isinstance(message, dict) or message.get("role") != "user":
-        return ""
-    content = message.get("content")
-    return content if isinstance(content, str) else _said(content)
-
-
-def _said(content: Any) -> str:
-    blocks = content if isinstance(content, list) else []
-    return " ".join(str(block["text"]) for block in blocks if isinstance(block, dict) and "text" in block)

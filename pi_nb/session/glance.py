@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pi_nb.session import lines
 
-__all__ = ["Glance", "glance"]
+__all__ = ["Glance", "glance", "prompt_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,14 @@ def glance(file: Path) -> Glance:
             for line in stream:
                 count += not lines.is_blank(line)
                 if not prompt and b'"user"' in line:
-                    prompt = _prompt(line)
+                    prompt = prompt_in(line)
     except OSError:
         return Glance()
     return Glance(max(0, count - 1), prompt)  # the header is no entry
 
 
-def _prompt(line: bytes) -> str:
+def prompt_in(line: bytes) -> str:
+    """Return, on one line, what the user says in a line of a file; empty if it is no prompt."""
     try:
         fields = lines.decode(line)
     except ValueError:
