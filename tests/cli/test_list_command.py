@@ -32,7 +32,7 @@ def test_the_list(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert named.startswith("bbbbbbbb  20")
     assert "2 entries  Boats" in named
     assert plain.startswith("aaaaaaaa  20")
-    assert r"1 entry  Name a boat.\nA small one." in plain
+    assert "1 entry  Name a boat. A small one." in plain
     assert plain.endswith("work")
     assert torn.startswith("broken    ")
     assert "torn.jsonl: " in torn
