@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
@@ -158,6 +159,33 @@ class Session(SessionWriter):
         with self._storage.lock:
             return self._projection.context(self._place(id))
 
+    # ------------------------------------------------------------ as data and as a picture
+
+    def to_frame(self) -> Any:
+        """Return the log as a ``pandas.DataFrame``: one row for each entry, in the order of writing.
+
+        Columns: ``position`` (in the log, from 0), ``id``, ``parent``, ``type``, ``role``, ``text`` (all of it),
+        ``tools`` (names of the tools called), ``model``, ``tokens`` (what the provider counted, else an estimate),
+        ``cost`` (US dollars), ``error``, ``time`` (UTC), ``cell`` (number of the notebook cell that wrote it),
+        ``label``, ``depth`` (entries above it), ``children``, ``on_path`` (on the path to the leaf), ``is_leaf``.
+
+        Raises:
+            UserError: pandas is not installed.
+        """
+        return _view("frame").session_frame(self)
+
+    def graph(self, *, max_rows: int | None = 200, everything: bool = False) -> Any:
+        """Return the tree as a ``graphviz.Digraph``, which shows itself in a notebook.
+
+        ``.source`` is DOT, ``.pipe(format="svg", encoding="utf-8")`` or ``.render("tree", format="png")`` draw it
+        with ``dot``, or with the one that ``pip install pi-nb[dot]`` brings. Without either, SVG is our own picture.
+
+        Args:
+            max_rows: Most nodes; those nearest to the leaf are drawn and the rest counted. None draws all.
+            everything: True to draw bookkeeping too: labels, names, moves of the leaf.
+        """
+        return _view("dot").to_dot(self, max_rows=max_rows, everything=everything)
+
     # ------------------------------------------------------------ moving
 
     def move_to(self, id: str | None) -> str | None:
@@ -246,3 +274,8 @@ class Session(SessionWriter):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _view(name: str) -> Any:
+    """Return a module of the views, looked up when it is wanted: views know sessions, not the other way round."""
+    return import_module(f"pi_nb.views.{name}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pi_nb.session.context import Context
@@ -45,3 +45,13 @@ class Place:
     def children(self) -> list[Place]:
         """Return the places that follow on this one, in the order of writing."""
         return [Place(self.session, child) for child in self.session.children(self.id)]
+
+    def to_frame(self) -> Any:
+        """Return the entries from the root to here as a ``pandas.DataFrame``, as :meth:`Session.to_frame` has them.
+
+        Raises:
+            UserError: pandas is not installed.
+        """
+        from pi_nb.views.frame import session_frame
+
+        return session_frame(self.session, [entry.id for entry in self.path()])

@@ -122,6 +122,15 @@ class TreeView(anywidget.AnyWidget):
         """
         return Place(self.session, resolve_ref(self.session, ref))
 
+    def to_frame(self) -> Any:
+        """Return the log as a ``pandas.DataFrame``: :meth:`Session.to_frame`'s, and ``selected`` from this view.
+
+        Raises:
+            UserError: pandas is not installed.
+        """
+        frame = self.session.to_frame()
+        return frame.assign(selected=frame["id"].isin(self.selected))
+
     # ------------------------------------------------------------ kernel to page
 
     def _publish(self) -> None:

@@ -87,6 +87,35 @@ def test_without_graphviz_our_own_picture_is_drawn(boat: Session, monkeypatch: p
     assert "digraph" in dot.to_dot(boat).source
 
 
+def test_a_session_gives_its_graph(program: Path, boat: Session, tmp_path: Path) -> None:
+    """``session.graph()`` is a graph: DOT, SVG and PNG come out of it, and a notebook shows it as SVG."""
+    graph = boat.graph()
+    assert graph.source == dot.to_dot(boat).source
+    assert graph.source.startswith("digraph session {")
+    assert len(drawn(graph.pipe(encoding="utf-8"))) == 11
+    assert graph.pipe(format="png").startswith(b"\x89PNG")
+    assert "</svg>" in graph._repr_mimebundle_()["image/svg+xml"]
+    file = graph.render(tmp_path / "tree", format="png", cleanup=True)
+    assert Path(file).read_bytes().startswith(b"\x89PNG")
+    graph.node("n0", label="changed")
+    assert "changed" in graph.pipe(encoding="utf-8")
+
+
+def test_without_graphviz_the_graph_shows_our_picture(
+    boat: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """DOT and SVG can still be had; for a PNG a sentence says what to install."""
+    monkeypatch.setattr(dot, "find_dot", lambda: None)
+    graph = boat.graph(everything=True)
+    assert graph.source.startswith("digraph session {")
+    assert 'class="pi-nb-svg"' in graph._repr_mimebundle_()["image/svg+xml"]
+    assert graph.pipe().startswith(b"<svg")
+    assert Path(graph.render(tmp_path / "tree")).read_text("utf-8") == graph.pipe(encoding="utf-8")
+    with pytest.raises(UserError) as caught:
+        graph.pipe(format="png")
+    assert caught.value._render_traceback_() == ["A picture as png needs Graphviz.", "%pip install 'pi-nb[dot]'"]
+
+
 def test_a_graphviz_that_fails_says_why(boat: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What the program wrote on stderr is the message."""
     broken = tmp_path / "dot"
