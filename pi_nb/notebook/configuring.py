@@ -11,7 +11,7 @@ from pi_nb.notebook.settings import VARIABLES
 
 if TYPE_CHECKING:
     from pi_nb.notebook.runtime import Runtime
-    from pi_nb.notebook.settings import PiNb
+    from pi_nb.notebook.settings import PiMagics
 
 __all__ = ["Setting", "config_html", "config_text", "settings_of"]
 
@@ -41,7 +41,7 @@ def settings_of(runtime: Runtime) -> list[Setting]:
     """Return all settings, and the variables of the environment that count beside them. Keys are never shown."""
     settings = runtime.settings
     found = [
-        Setting(f"PiNb.{name}", _value(settings, name), settings.origin(name), trait.help)
+        Setting(f"PiMagics.{name}", _value(settings, name), settings.origin(name), trait.help)
         for name, trait in sorted(settings.traits(config=True).items())
     ]
     found += [
@@ -52,7 +52,7 @@ def settings_of(runtime: Runtime) -> list[Setting]:
     return found + [_key(name) for name in sorted(os.environ) if name.endswith("_API_KEY")]
 
 
-def _value(settings: PiNb, name: str) -> str:
+def _value(settings: PiMagics, name: str) -> str:
     """Return a setting's value; that of an unset model is what the environment names."""
     value = getattr(settings, name)
     return repr(value or os.environ.get(VARIABLES["model"], "") if name == "model" else value)
@@ -72,7 +72,7 @@ def config_text(found: list[Setting]) -> str:
 
 
 _HOW = (
-    "%config PiNb.model = 'provider:model' sets one for this kernel, c.PiNb.model in ipython_config.py for all; "
+    "%config PiMagics.model = 'provider:model' sets one for this kernel, c.PiMagics.model in ipython_config.py for all; "
     + ", ".join(f"{variable} gives the default of {name}" for name, variable in list(VARIABLES.items())[:1])
     + "."
 )

@@ -9,14 +9,14 @@ from weakref import WeakKeyDictionary
 from pi_nb.errors import PiError, UserError
 from pi_nb.notebook import completion, settings, typed
 from pi_nb.notebook.commands import COMMANDS
-from pi_nb.notebook.magics import PiMagics
+from pi_nb.notebook.magics import CellMagics
 from pi_nb.notebook.run_magics import RunMagics
 from pi_nb.notebook.runtime import Runtime
 from pi_nb.notebook.sources import sources
 
 __all__ = ["load", "runtime_of", "unload"]
 
-MAGICS = (PiMagics, RunMagics)
+MAGICS = (CellMagics, RunMagics)
 
 _loaded: WeakKeyDictionary[Any, Runtime] = WeakKeyDictionary()
 

@@ -16,7 +16,7 @@ from pi_nb.notebook.commands import COMMANDS
 from pi_nb.notebook.place import has_kernel
 from pi_nb.notebook.runtime import Runtime
 
-__all__ = ["PiMagics"]
+__all__ = ["CellMagics"]
 
 Given: TypeAlias = argparse.Namespace
 
@@ -26,7 +26,7 @@ def command(method: Callable[..., None]) -> Callable[..., None]:
     name = method.__name__
 
     @wraps(method)
-    def magic(self: PiMagics, line: str, cell: str | None = None) -> None:
+    def magic(self: CellMagics, line: str, cell: str | None = None) -> None:
         spec = COMMANDS["%" + name] if cell is None else COMMANDS["%%" + name]
         try:
             given = spec.parse(line)
@@ -65,7 +65,7 @@ def say_of_key(runtime: Runtime) -> None:
 
 
 @magics_class
-class PiMagics(Magics):
+class CellMagics(Magics):
     """Prompt, branch and look, from a cell."""
 
     def __init__(self, shell: Any, runtime: Runtime) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from IPython.core.magic import line_magic, magics_class
 
 from pi_nb.errors import UserError
-from pi_nb.notebook.magics import Given, PiMagics, command, say
+from pi_nb.notebook.magics import Given, CellMagics, command, say
 
 __all__ = ["RunMagics"]
 
 
 @magics_class
-class RunMagics(PiMagics):
+class RunMagics(CellMagics):
     """Summarise, compare, trace."""
 
     @line_magic

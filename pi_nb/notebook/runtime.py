@@ -19,7 +19,7 @@ from pi_nb.errors import UserError
 from pi_nb.notebook.cells import CellClock
 from pi_nb.notebook.owner import Owner
 from pi_nb.notebook.place import Place, find_place, has_stdin
-from pi_nb.notebook.settings import PiNb
+from pi_nb.notebook.settings import PiMagics
 from pi_nb.session.root import default_root, find_bound
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Runtime:
         visited: Sessions this kernel has been in and things it was told once; survives a reload of the extension.
     """
 
-    def __init__(self, ip: Any, settings: PiNb, *, place: Place | None = None) -> None:
+    def __init__(self, ip: Any, settings: PiMagics, *, place: Place | None = None) -> None:
         self.ip = ip
         self.settings = settings
         self.place = place or find_place(ip)

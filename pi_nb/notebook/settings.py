@@ -1,4 +1,4 @@
-"""What a user may set: in a config file, with ``%config PiNb.name = value``, or in the environment.
+"""What a user may set: in a config file, with ``%config PiMagics.name = value``, or in the environment.
 
 An environment variable (``PI_NB_MODEL``, ``PI_NB_THINKING`` …) only gives the default; what is configured wins.
 """
@@ -15,7 +15,7 @@ from traitlets.config import Config, Configurable
 if TYPE_CHECKING:
     from pi_nb.providers.timeouts import Timeouts
 
-__all__ = ["VARIABLES", "PiNb", "install", "remove"]
+__all__ = ["VARIABLES", "PiMagics", "install", "remove"]
 
 VARIABLES = {
     name: f"PI_NB_{name.upper()}"
@@ -29,7 +29,7 @@ VARIABLES = {
 _YES = frozenset({"1", "true", "yes", "on"})
 
 
-class PiNb(Configurable):
+class PiMagics(Configurable):
     """Settings of pi_nb."""
 
     model = Unicode(
@@ -87,17 +87,17 @@ class PiNb(Configurable):
 
 def _section(config: Config) -> list[str]:
     """Return the names of the settings that a config file, or the command line, sets."""
-    return [name for name in config.get(PiNb.__name__, {}) if name in PiNb.class_trait_names(config=True)]
+    return [name for name in config.get(PiMagics.__name__, {}) if name in PiMagics.class_trait_names(config=True)]
 
 
-def install(ip: Any) -> PiNb:
+def install(ip: Any) -> PiMagics:
     """Add the settings to ``%config`` and return them."""
     remove(ip)
-    settings = PiNb(parent=ip)
+    settings = PiMagics(parent=ip)
     ip.configurables.append(settings)
     return settings
 
 
 def remove(ip: Any) -> None:
     """Take the settings out of ``%config`` again."""
-    ip.configurables[:] = [c for c in ip.configurables if type(c).__name__ != PiNb.__name__]
+    ip.configurables[:] = [c for c in ip.configurables if type(c).__name__ != PiMagics.__name__]

@@ -52,7 +52,7 @@ def why_model(runtime: Runtime) -> str:
         return (
             f"The default: this place of the tree names no model; %pi_model {chosen} chooses the one named elsewhere."
         )
-    reason = "PiNb.model is configured" if runtime.settings.model else runtime.registry.default().reason
+    reason = "PiMagics.model is configured" if runtime.settings.model else runtime.registry.default().reason
     return f"Chosen because {reason}; %pi_model provider:model chooses another."
 
 

@@ -132,7 +132,7 @@ def test_a_split_cell(lab: Server, open_notebook: Opener, page: Any) -> None:
 
 def test_replay_all(lab: Server, open_notebook: Opener, page: Any) -> None:
     """With the setting, Run All after a restart shows every answer again and asks nobody but for a changed cell."""
-    cells = [CELLS[0] + "\n%config PiNb.replay = True", *CELLS[1:]]
+    cells = [CELLS[0] + "\n%config PiMagics.replay = True", *CELLS[1:]]
     nb = opened(lab, open_notebook, cells)
     nb.kernel("restart")
     do(nb, "run-all-cells")

@@ -45,7 +45,7 @@ def traces(ip: InteractiveShell) -> dict[str, Any]:
         "cleanup": len(ip.input_transformers_cleanup),
         "tokens": len(ip.input_transformer_manager.token_transformers),
         "configurables": len(ip.configurables),
-        "registry": "PiMagics" in ip.magics_manager.registry,
+        "registry": "CellMagics" in ip.magics_manager.registry,
         "threads": [t.name for t in threading.enumerate() if t.name == THREAD_NAME],
     }
 
@@ -125,7 +125,7 @@ def test_every_magic_has_help(shell: InteractiveShell) -> None:
 def test_settings(shell: InteractiveShell) -> None:
     """%config sets what the next session begins with."""
     load(shell)
-    shell.run_cell("%config PiNb.system_prompt = 'Be brief'\n%config PiNb.max_turns = 3")
+    shell.run_cell("%config PiMagics.system_prompt = 'Be brief'\n%config PiMagics.max_turns = 3")
     harness = runtime_of(shell).harness
     assert (harness.system_prompt, harness.max_turns) == ("Be brief", 3)
 

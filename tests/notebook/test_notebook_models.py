@@ -40,6 +40,6 @@ def test_waiting_times_are_settings(kernel: Any) -> None:
         kernel.run("import pi_nb.notebook")
         kernel.run(f"provider = OpenAIChatProvider('vllm', base_url='{server.url}/v1')")
         kernel.run("pi_nb.notebook.current().registry.register(provider)")
-        kernel.run("%config PiNb.idle_timeout = 0.2")
+        kernel.run("%config PiMagics.idle_timeout = 0.2")
         result = kernel.run("%pi --model vllm:m hi")
     assert "stopped coming for 0.2 s" in result.everything

@@ -87,12 +87,12 @@ def test_run_all_along_branches(kernel: Any) -> None:
 
 
 def test_the_setting_replays_everywhere(kernel: Any) -> None:
-    """%config PiNb.replay = True is --replay in each cell."""
+    """%config PiMagics.replay = True is --replay in each cell."""
     kernel.run("provider = script(Reply('a'), Reply('b'))")
-    kernel.run("%config PiNb.replay = True")
+    kernel.run("%config PiMagics.replay = True")
     kernel.run("%%pi\nhi", cell="c1")
     assert "Replayed" in kernel.run("%%pi\nhi", cell="c1").answer["text/plain"]
-    kernel.run("%config PiNb.replay = False")
+    kernel.run("%config PiMagics.replay = False")
     assert asked(kernel) == 1
 
 

@@ -136,24 +136,25 @@ def test_the_exact_request_without_keys(kernel: Any) -> None:
 def test_settings_say_where_they_come_from(make_kernel: Any, tmp_path: Any) -> None:
     """Config file, %config, environment and default; keys are told of, not shown. A changed setting counts at once."""
     (tmp_path / "profile_default").mkdir()
-    (tmp_path / "profile_default" / "ipython_config.py").write_text("c.PiNb.max_turns = 7\n")
+    (tmp_path / "profile_default" / "ipython_config.py").write_text("c.PiMagics.max_turns = 7\n")
     key = "sk-ant-test-0123456789"
     env = {"IPYTHONDIR": str(tmp_path), "PI_NB_THINKING": "low", "ANTHROPIC_API_KEY": key, "PI_NB_REPLAY": "nonsense"}
     env["PI_NB_MODEL"] = "scripted:demo"
     kernel = make_kernel(**env)
-    kernel.run("%load_ext pi_nb\n%config PiNb.system_prompt = 'Be brief'")
+    kernel.run("%load_ext pi_nb\n%config PiMagics.system_prompt = 'Be brief'")
     result = kernel.run("%pi_config")
     rows = {line.split()[0]: " ".join(line.split()[1:]) for line in result.answer["text/plain"].splitlines() if line}
-    assert rows["PiNb.max_turns"].startswith("7 config file")
-    assert rows["PiNb.thinking"].startswith("'low' environment")
-    assert rows["PiNb.system_prompt"].startswith("'Be brief' %config")
-    assert rows["PiNb.session_root"].startswith("'' default")
-    assert rows["PiNb.model"].startswith("'scripted:demo' environment")
+    assert rows["PiMagics.max_turns"].startswith("7 config file")
+    assert rows["PiMagics.thinking"].startswith("'low' environment")
+    assert rows["PiMagics.system_prompt"].startswith("'Be brief' %config")
+    assert rows["PiMagics.session_root"].startswith("'' default")
+    assert rows["PiMagics.model"].startswith("'scripted:demo' environment")
     assert rows["ANTHROPIC_API_KEY"].startswith("set, hidden environment")
     assert key not in result.everything
     assert "system prompt: Be brief" in kernel.run("%pi --dry-run hi").answer["text/plain"]
-    kernel.run("%config PiNb.system_prompt = 'Be long'")
+    kernel.run("%config PiMagics.system_prompt = 'Be long'")
     assert "system prompt: Be long" in kernel.run("%pi --dry-run hi").answer["text/plain"]
+    assert "PiMagics.max_turns=<Int>" in kernel.run("%config PiMagics").stream
 
 
 @pytest.mark.parametrize("made", ["bytes", "figure", "axes", "pil", "array", "path", "display"])

@@ -136,7 +136,7 @@ def test_the_terminal_has_it_too(tmp_path: Path) -> None:
         say(5, "%pi what do you know about me?", "agent_start", "  save_point", "settled")
         say(6, "%pi --n 2 --label v and now?", "── 1 ──", "── 2 ──", "before the prompt")
         say(7, "%pi_diff v-1 v-2 --text", "in common")
-        say(8, "%pi_config", "PiNb.max_turns")
+        say(8, "%pi_config", "PiMagics.max_turns")
         terminal.expect(r"In \[9\]: ")
         terminal.sendline("exit")
         terminal.expect(pexpect.EOF)

@@ -48,9 +48,9 @@ def test_the_choice_survives_a_restart(make_kernel: Callable[..., Any], tmp_path
 
 
 def test_a_default_can_be_configured(make_kernel: Callable[..., Any], tmp_path: Path) -> None:
-    """PiNb.tools is what is active where a branch chooses nothing; a branch may choose none."""
+    """PiMagics.tools is what is active where a branch chooses nothing; a branch may choose none."""
     kernel = make_kernel(tmp_path, JPY_SESSION_NAME=str(tmp_path / "b.ipynb"))
-    kernel.run("%load_ext pi_nb\n%config PiNb.tools = 'read, nope, ls'")
+    kernel.run("%load_ext pi_nb\n%config PiMagics.tools = 'read, nope, ls'")
     assert "● ls " in kernel.run("%pi_tools").answer["text/plain"]
     kernel.run("%pi_tools --none")
     assert kernel.run("%pi_tools").answer["text/plain"].startswith("No tool is active")
