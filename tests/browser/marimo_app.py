@@ -29,13 +29,13 @@ def _():
 
 @app.cell
 def _(tree):
-    tree
+    tree  # noqa: B018  # its value is what the cell shows
     return
 
 
 @app.cell
 def _(more):
-    more
+    more  # noqa: B018
     return
 
 
