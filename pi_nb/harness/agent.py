@@ -226,6 +226,8 @@ class AgentHarness(HarnessBase):
         instructions: str | None = None,
         replace_instructions: bool = False,
         label: str | None = None,
+        exact: bool = False,
+        extra: Mapping[str, Any] | None = None,
     ) -> NavigateResult:
         """Move the leaf to an entry and become what that branch says.
 
@@ -237,6 +239,8 @@ class AgentHarness(HarnessBase):
             instructions: What the summary should look at especially.
             replace_instructions: True if ``instructions`` take the place of the built-in ones.
             label: Name for the summary, or for the target if there is none.
+            exact: True to put the leaf on the entry itself, whatever it is, as taking back a move does.
+            extra: Fields of an application to write beside the move, such as which move it takes back.
 
         Raises:
             HarnessError: ``busy``; ``invalid_argument``: there is no such entry; ``hook``.
@@ -252,6 +256,8 @@ class AgentHarness(HarnessBase):
             instructions=instructions,
             replace_instructions=replace_instructions,
             label=label,
+            exact=exact,
+            extra=extra,
         )
         navigator = Navigator(self.session, self._hooks, self.retry, self._settings, self._tell)
         activity = Activity("branch_summary")

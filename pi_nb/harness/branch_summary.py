@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,8 @@ class TreePreparation:
     instructions: str | None = None
     replace_instructions: bool = False
     label: str | None = None
+    exact: bool = False
+    extra: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

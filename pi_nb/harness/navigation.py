@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pi_nb.errors import BranchSummaryError, HarnessError, ProviderError
 from pi_nb.harness.branch_summary import BranchSummary, TreePreparation, left_branch, summarise_branch
@@ -86,7 +87,7 @@ class Navigator:
         try:
             return await summarise_branch(
                 plan.entries_to_summarize,
-                Summariser(settings.model, settings.provider, self.retry, signal),
+                Summariser(settings.model, settings.provider, self.retry, signal, self.tell),
                 instructions=plan.instructions if decision.instructions is None else decision.instructions,
                 replace=replace,
             )
@@ -98,8 +99,8 @@ class Navigator:
     ) -> NavigateResult:
         session = self.session
         target = None if plan.target_id is None else session.entry(plan.target_id)
-        leaf_id, editor_text = destination(target)
-        session.move_to(leaf_id)
+        leaf_id, editor_text = (plan.target_id, None) if plan.exact else destination(target)
+        session.move_to(leaf_id, extra=plan.extra)
         from_hook = decision.summary is not None
         entry = None if summary is None else self._write(plan, summary, from_hook)
         self._label(plan, decision, entry)
@@ -127,6 +128,8 @@ def plan_move(
     instructions: str | None,
     replace_instructions: bool,
     label: str | None,
+    exact: bool = False,
+    extra: Mapping[str, Any] | None = None,
 ) -> TreePreparation:
     """Return what a move to an entry would do.
 
@@ -146,4 +149,6 @@ def plan_move(
         instructions,
         replace_instructions,
         label,
+        exact,
+        extra,
     )

@@ -7,6 +7,7 @@ that is coming as one provisional row.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pi_nb.harness import events
@@ -53,7 +54,7 @@ class Live:
         if self._view is None:
             from pi_nb.views.tree_view import TreeView
 
-            self._view = TreeView(self.session, checkout=self._move, submit=self._owner.call)
+            self._view = TreeView(self.session, checkout=self._move, restore=self._put_back, submit=self._owner.call)
             if not self.harness.is_idle:
                 self._view.set_status("running")
         return self._view
@@ -61,6 +62,9 @@ class Live:
     def _move(self, target: str | None) -> Any:
         """Move the leaf with the harness that counts now: settings may have made another one."""
         return self._runtime.harness.navigate_tree(target)
+
+    def _put_back(self, leaf: str | None, extra: Mapping[str, str]) -> Any:
+        return self._runtime.harness.navigate_tree(leaf, exact=True, extra=extra)
 
     def retire(self) -> TreeView | None:
         """Let another take over, with the view if there is one."""

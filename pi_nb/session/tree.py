@@ -188,8 +188,12 @@ class Session(SessionWriter):
 
     # ------------------------------------------------------------ moving
 
-    def move_to(self, id: str | None) -> str | None:
+    def move_to(self, id: str | None, *, extra: Mapping[str, Any] | None = None) -> str | None:
         """Put the leaf elsewhere, at once and for good; return the leaf entry's id, or None if it is there already.
+
+        Args:
+            id: Where to; None is before the first entry.
+            extra: Fields of an application to write beside the move, such as which move it takes back.
 
         Raises:
             SessionError: ``not_found``, or as for :meth:`append_message`.
@@ -201,7 +205,7 @@ class Session(SessionWriter):
             if id is not None:
                 self.entry(id)
             new_id = storage.new_id()
-            storage.append(make_entry(LeafEntry, (new_id, storage.leaf_id, now_iso()), {"target_id": id}))
+            storage.append(make_entry(LeafEntry, (new_id, storage.leaf_id, now_iso()), {"target_id": id}, extra))
             self._tell()
         return new_id
 

@@ -54,7 +54,8 @@ def written(session: Any, before: int) -> dict[str, Any]:
     """Return the first line that was written since the log had ``before`` entries; nothing if there is none."""
     if len(session) <= before:
         return {}
-    return {"line": line_at(session, before)[:4000], "position": before, "line_number": _line_number(session, before)}
+    where = {"position": before, "line_number": _line_number(session, before)}
+    return {"line": line_at(session, before)[:4000], "entry": session.storage.index.ids[before], **where}
 
 
 def _line_number(session: Any, position: int) -> int | None:

@@ -219,13 +219,14 @@ def _compaction(fields: Fields) -> Row:
 
 def _leaf(fields: Fields) -> Row:
     target = _reference(fields.get("targetId"))
-    return {"text": f"to {target[:8]}" if target else "to the start of the session", "target": target}
+    row = {"text": f"to {target[:8]}" if target else "to the start of the session", "target": target}
+    return {**row, **{name: _reference(fields.get(name)) for name in ("undoes", "redoes")}}
 
 
 def _label(fields: Fields) -> Row:
     label = brief(fields.get("label"))
     target = _reference(fields.get("targetId"))
-    return {"text": f"{label or 'none'} on {(target or '?')[:8]}", "target": target}
+    return {"text": f"{label or 'none'} on {(target or '?')[:8]}", "target": target, "label": label}
 
 
 def _edit(fields: Fields) -> Row:

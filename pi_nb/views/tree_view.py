@@ -3,7 +3,7 @@
 The page asks, the kernel answers (custom messages, never trait changes)::
 
     page -> kernel   sync{epoch, have} · checkout{entry} · context{entry} · entry{entry} · label{entry, label}
-                     compare{a, b} · focus{entry, selected}
+                     restore{entry, undoes | redoes} · compare{a, b} · focus{entry, selected}
     kernel -> page   delta{from, to, rows, leaf, labels} · ack{id, …} · nak{id, error} · live{row} · focus{entry}
 
 Only ``rev``, the length of the log, changes as the log grows; the page then asks for the rows it lacks, so a lost
@@ -61,6 +61,8 @@ class TreeView(anywidget.AnyWidget):
         checkout: Called with an entry id, or None for the start of the session, when a node is clicked; returns a
             :class:`~pi_nb.session.tree.Checkout`, or something awaitable that gives one or anything with an
             ``editor_text``. Default: ``session.checkout``.
+        restore: Called with an entry id, or None, and fields to write beside the move, when a checkout is taken back or
+            done again: the leaf goes to just that entry. Default: ``session.move_to``.
         submit: ``submit(fn, *args)`` runs ``fn`` on the thread that owns the session. Default: the calling thread.
 
     Attributes:
@@ -81,17 +83,21 @@ class TreeView(anywidget.AnyWidget):
     focus_id = traitlets.Unicode(None, allow_none=True)
     selected = traitlets.List(traitlets.Unicode())
 
-    _OPS: ClassVar[frozenset[str]] = frozenset({"sync", "checkout", "context", "entry", "label", "focus", "compare"})
+    _OPS: ClassVar[frozenset[str]] = frozenset(
+        {"sync", "checkout", "restore", "context", "entry", "label", "focus", "compare"}
+    )
 
     def __init__(
         self,
         session: Session,
         *,
         checkout: Callable[[str | None], Any] | None = None,
+        restore: Callable[[str | None, Mapping[str, str]], Any] | None = None,
         submit: Submit | None = None,
     ) -> None:
         self.session = session
         self._move = checkout or session.checkout
+        self._restore = restore or (lambda entry, extra: session.move_to(entry, extra=extra))
         self._submit: Submit = submit or _at_once
         self._wire = threading.RLock()  # one message at a time; never held while the session is asked
         self._heard = False  # the focus change under way came from the page
@@ -223,11 +229,18 @@ class TreeView(anywidget.AnyWidget):
         start = have if known and isinstance(have, int) else 0
         self._say(tree_answers.delta(self.session, epoch=self.epoch, start=start))
 
+    def _on_restore(self, content: Mapping[str, Any]) -> Any:
+        marks = {name: content[name] for name in ("undoes", "redoes") if isinstance(content.get(name), str)}
+        return self._moving(self._restore, _entry(content), marks)
+
     def _on_checkout(self, content: Mapping[str, Any]) -> Any:
+        return self._moving(self._move, _entry(content))
+
+    def _moving(self, move: Callable[..., Any], *args: Any) -> Any:
         if self.status != "idle":
             raise SessionError(f"The session is {self.status}; the leaf cannot be moved now.", code="unknown")
         before, previous = len(self.session), self.session.leaf_id
-        result = self._move(_entry(content))
+        result = move(*args)
         if not inspect.isawaitable(result):
             return self._moved(result, before, previous)
         return self._moved_later(result, before, previous)
