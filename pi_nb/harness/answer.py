@@ -49,7 +49,7 @@ def _too_many(turns: int) -> str:
 
 
 class _Answer:
-    """The tries for one answer. ``shown`` is True from the first piece on; then there is no other try."""
+    """The tries for one answer. ``shown`` is True from the first piece of a try on."""
 
     def __init__(self, run: Run, settings: Settings) -> None:
         self.run = run
@@ -57,6 +57,7 @@ class _Answer:
         self.message = failure_message(settings.model, "")
         self.error: ProviderError | None = None
         self.shown = False
+        self.half: AssistantMessage | None = None  # what the latest try that said anything said before it broke
         self.attempt = 0
         self.made_room = False
         self.retrying = False
@@ -65,13 +66,22 @@ class _Answer:
         again = True
         while again:
             self.attempt += 1
-            self.error = None
+            self.error, self.shown = None, False
             await self._try()
-            again = not self.shown and await self._once_more()
-        await self._end_retry(success=self.message.stop_reason not in {"error", "aborted"})
+            again = await self._once_more()
+        failed = self.message.stop_reason in {"error", "aborted"}
+        if failed:
+            self._keep_half()
+        await self._end_retry(success=not failed)
         error = self.error if self.message.stop_reason == "error" else None
         await (self.run.conclude if self.shown else self.run.say)(self.message, error)
         return self.message
+
+    def _keep_half(self) -> None:
+        """Let the answer be the half that was shown last, if the last try did not even come that far."""
+        if self.half is not None and not self.message.content:
+            end = {"stop_reason": self.message.stop_reason, "error_message": self.message.error_message}
+            self.message = self.half.model_copy(update=end)
 
     async def _try(self) -> None:
         """Make one request; afterwards ``message`` is what came of it."""
@@ -88,12 +98,12 @@ class _Answer:
         except Aborted:
             self.message = self._cut_short(begun)
         except StopAsyncIteration:
-            self._fail(ProviderError("The answer ended without an end.", code="truncated"), begun)
+            self._fail(ProviderError("The answer ended without an end.", code="truncated", retryable=True), begun)
         except asyncio.CancelledError:
             if not is_cancelled():
                 self._fail(ProviderError("The provider cancelled its own answer."), begun)
                 return
-            self.run.keep(self._cut_short(begun))
+            self._keep_cut_short(begun)
             raise
         except (HarnessError, SessionError):
             raise
@@ -105,7 +115,7 @@ class _Answer:
     async def _request(self) -> Request:
         run, settings = self.run, self.settings
         context = run.session.context(run.cursor.id)
-        messages = await interruptible(run.hooks.context(tuple(context.messages)), run.signal)
+        messages = await interruptible(run.hooks.context(context.messages_on_demand), run.signal)
         request = Request(
             model=settings.model,
             messages=messages,
@@ -139,7 +149,6 @@ class _Answer:
     async def _show(self, event: StreamEvent) -> None:
         if not self.shown:
             self.shown = True
-            await self._end_retry(success=True)
             await self.run.tell(MessageStart(_partial(event) or self.message))
         await self.run.tell(MessageUpdate(event))
 
@@ -148,6 +157,12 @@ class _Answer:
         if so_far is None:
             return failure_message(self.settings.model, ABORTED, aborted=True)
         return so_far.model_copy(update={"stop_reason": "aborted", "error_message": ABORTED})
+
+    def _keep_cut_short(self, last: StreamEvent | None) -> None:
+        """Write down how far the answer came; for a run whose event loop goes away."""
+        self.message = self._cut_short(last)
+        self._keep_half()
+        self.run.keep(self.message)
 
     def _fail(self, error: ProviderError, last: StreamEvent | None) -> None:
         so_far = _partial(last)
@@ -158,30 +173,45 @@ class _Answer:
             self.message = so_far.model_copy(update={"stop_reason": "error", "error_message": str(error)})
 
     async def _once_more(self) -> bool:
-        """Return whether to try again, after making room or waiting as needed."""
+        """Return whether to try again, after making room or waiting as needed; what was shown is void then."""
         if self._overflowed() and not self.made_room:
             self.made_room = True
-            return await self.run.make_room(self.run)
+            return await self._make_room()
         if self.error is None or not self.run.retry.allows(self.error, self.attempt):
             return False
-        return await self._wait(self.error)
+        return await self._wait(self.run.retry.delay(self.error, self.attempt))
 
     def _overflowed(self) -> bool:
         if self.error is not None:
             return self.error.code == "context_overflow"
         return self.message.stop_reason == "length" and not self.message.content
 
-    async def _wait(self, error: ProviderError) -> bool:
+    async def _make_room(self) -> bool:
+        made = await self.run.make_room(self.run)
+        if self.run.signal.aborted:
+            self._be_aborted()
+            return False
+        return made and (not self.shown or await self._wait(0.0))
+
+    def _be_aborted(self) -> None:
+        self.message = failure_message(self.settings.model, ABORTED, aborted=True)
+
+    async def _wait(self, delay: float) -> bool:
+        """Tell that what was shown is void and that there will be another try, and wait for it."""
         run = self.run
-        delay = run.retry.delay(error, self.attempt)
-        self.retrying = True
+        self.half = self.message if self.message.content else self.half
+        self.shown, self.retrying = False, True
         run.phase = "retry"
         try:
-            await run.tell(RetryStart(self.attempt + 1, run.retry.max_attempts, delay, str(error)))
+            reason = self.message.error_message or "The conversation was too long."
+            await run.tell(RetryStart(self.attempt + 1, run.retry.max_attempts, delay, reason))
             await interruptible(asyncio.sleep(delay), run.signal)
         except Aborted:
-            self.message = failure_message(self.settings.model, ABORTED, aborted=True)
+            self._be_aborted()
             return False
+        except asyncio.CancelledError:
+            self._keep_cut_short(None)
+            raise
         finally:
             run.phase = "turn"
         return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from pi_nb.errors import CompactionError, HarnessError, ProviderError, SessionError
 from pi_nb.harness.compaction import (
@@ -24,6 +25,8 @@ from pi_nb.harness.summaries import Summariser
 from pi_nb.session.tree import Session
 
 __all__ = ["Compactor"]
+
+Tell: TypeAlias = Callable[[HarnessEvent], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class Compactor:
         cursor: Cursor,
         settings: Settings,
         signal: AbortSignal,
-        tell: Callable[[HarnessEvent], Awaitable[None]],
+        tell: Tell,
         instructions: str | None = None,
     ) -> CompactionResult:
         """Compact the branch that ends at a cursor.
@@ -59,7 +62,7 @@ class Compactor:
             HarnessError: ``hook``: a hook or a subscriber raised. ``session``: the entry could not be written.
         """
         try:
-            result, from_hook = await self._result(cursor, settings, signal, instructions)
+            result, from_hook = await self._result(cursor, settings, signal, tell, instructions)
         except Aborted:
             raise CompactionError("The compaction was aborted; nothing was written.") from None
         except ProviderError as error:
@@ -69,7 +72,7 @@ class Compactor:
         return result
 
     async def _result(
-        self, cursor: Cursor, settings: Settings, signal: AbortSignal, instructions: str | None
+        self, cursor: Cursor, settings: Settings, signal: AbortSignal, tell: Tell, instructions: str | None
     ) -> tuple[CompactionResult, bool]:
         path = self.session.path(cursor.id)
         fitting = self.settings.within(settings.model.context_window)
@@ -83,14 +86,14 @@ class Compactor:
             raise CompactionError("The compaction was cancelled by a hook.")
         if decision.compaction is not None:
             return decision.compaction, True
-        return await self._ask(preparation, settings, signal, instructions), False
+        summariser = Summariser(settings.model, settings.provider, self.retry, signal, tell, settings.thinking_level)
+        return await self._ask(preparation, summariser, instructions), False
 
     async def _ask(
-        self, preparation: CompactionPreparation, settings: Settings, signal: AbortSignal, instructions: str | None
+        self, preparation: CompactionPreparation, summariser: Summariser, instructions: str | None
     ) -> CompactionResult:
         if preparation.is_empty:
             raise CompactionError("There is nothing to compact: all of the conversation is recent.")
-        summariser = Summariser(settings.model, settings.provider, self.retry, signal, settings.thinking_level)
         return await make_compaction(preparation, summariser, instructions)
 
     def _write(self, cursor: Cursor, result: CompactionResult, from_hook: bool) -> str:

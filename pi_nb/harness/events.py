@@ -245,7 +245,11 @@ class SessionTree:
 
 @dataclass(frozen=True, slots=True)
 class RetryStart:
-    """The provider failed in a way that may pass; try ``attempt`` of ``max_attempts`` begins in ``delay`` seconds."""
+    """The provider failed in a way that may pass; try ``attempt`` of ``max_attempts`` begins in ``delay`` seconds.
+
+    What was shown of the answer is void: its ``message_start`` gets no ``message_end``, and the next try begins with a
+    ``message_start`` of its own. Also told while a summary is made, of which nothing is shown.
+    """
 
     type: ClassVar[str] = "retry_start"
     attempt: int
@@ -256,7 +260,7 @@ class RetryStart:
 
 @dataclass(frozen=True, slots=True)
 class RetryEnd:
-    """Trying again is over, with or without success."""
+    """Trying again is over: the answer is complete, or the tries are used up (then what the last one gave is kept)."""
 
     type: ClassVar[str] = "retry_end"
     attempt: int

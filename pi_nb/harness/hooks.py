@@ -226,10 +226,10 @@ class Hooks:
         _require(said and isinstance(patch.system_prompt, str | None), "before_agent_start", "message or prompt")
         return patch
 
-    async def context(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-        """Return the messages to send instead of these."""
+    async def context(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """Return the messages to send instead of these, which are not looked at if nobody wants to change them."""
         for handler in self._of("context"):
-            answer: Any = await _ask(handler, ContextHook(messages), "context", (list, tuple))
+            answer: Any = await _ask(handler, ContextHook(tuple(messages)), "context", (list, tuple))
             messages = messages if answer is None else tuple(answer)
         return messages
 

@@ -1,7 +1,8 @@
 """Trying again: how often, and how long to wait in between.
 
 Whether a failure may pass is the provider's to say (:attr:`pi_nb.errors.ProviderError.retryable`, decided from status
-and kind of error); whether it is still allowed is the run's: only while nothing of the answer has been shown.
+and kind of error). An answer that broke off is asked for anew as a whole: what had come of it is void, and kept only if
+the last try breaks too.
 """
 
 from __future__ import annotations

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from pi_nb.errors import ProviderError
+from pi_nb.harness.events import HarnessEvent, RetryEnd, RetryStart
 from pi_nb.harness.prompts import SUMMARISER
 from pi_nb.harness.retry import RetryPolicy
 from pi_nb.harness.signals import AbortSignal, interruptible
@@ -36,6 +37,7 @@ class Summariser:
         provider: Returns who serves it.
         retry: How a failed request is repeated.
         signal: Aborts it.
+        tell: Tells subscribers that it is tried again.
         thinking_level: How much it may think.
     """
 
@@ -43,6 +45,7 @@ class Summariser:
     provider: Callable[[], Provider]
     retry: RetryPolicy
     signal: AbortSignal
+    tell: Callable[[HarnessEvent], Awaitable[None]]
     thinking_level: str = "off"
 
     async def summarise(
@@ -85,15 +88,26 @@ class Summariser:
         return f"{conversation[:half]}\n\n[{left_out} characters left out]\n\n{conversation[-half:]}"
 
     async def _answer(self, request: Request) -> AssistantMessage:
-        attempt = 0
-        while True:
-            attempt += 1
-            try:
-                return await interruptible(_ask(self.provider(), request), self.signal)
-            except ProviderError as error:
-                if not self.retry.allows(error, attempt):
-                    raise
-                await interruptible(asyncio.sleep(self.retry.delay(error, attempt)), self.signal)
+        attempt, success = 1, False
+        try:
+            while True:
+                try:
+                    answer = await interruptible(_ask(self.provider(), request), self.signal)
+                    success = True
+                    return answer
+                except ProviderError as error:
+                    if not self.retry.allows(error, attempt):
+                        raise
+                    await self._wait(error, attempt)
+                attempt += 1
+        finally:
+            if attempt > 1:
+                await self.tell(RetryEnd(attempt, success))
+
+    async def _wait(self, error: ProviderError, attempt: int) -> None:
+        delay = self.retry.delay(error, attempt)
+        await self.tell(RetryStart(attempt + 1, self.retry.max_attempts, delay, str(error)))
+        await interruptible(asyncio.sleep(delay), self.signal)
 
 
 async def _ask(provider: Provider, request: Request) -> AssistantMessage:

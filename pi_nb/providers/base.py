@@ -7,7 +7,7 @@ how a run is aborted, and the reader keeps the last event's :meth:`~StreamEvent.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
@@ -45,8 +45,8 @@ class Request:
 
     Attributes:
         model: Which model.
-        messages: The projected context. Any history is allowed; the provider makes it acceptable
-            (:mod:`pi_nb.providers.transform`).
+        messages: The projected context; a harness's makes each message when it is looked at. Any history is allowed;
+            the provider makes it acceptable (:mod:`pi_nb.providers.transform`).
         system: System prompt; empty for none.
         tools: What the model may call.
         thinking_level: ``off`` … ``xhigh``.
@@ -58,7 +58,7 @@ class Request:
     """
 
     model: Model
-    messages: tuple[Message, ...]
+    messages: Sequence[Message]
     system: str = ""
     tools: tuple[ToolSpec, ...] = ()
     thinking_level: str = "off"

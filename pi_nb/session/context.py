@@ -21,7 +21,7 @@ from pi_nb.session.entries import (
     ModelChangeEntry,
     ThinkingLevelChangeEntry,
 )
-from pi_nb.session.items import ContextItem, Items
+from pi_nb.session.items import ContextItem, Items, Messages
 from pi_nb.session.plan import Projectors, edits_of, latest_compaction, plan, remaining, speaks
 from pi_nb.session.storage import Trail
 
@@ -61,6 +61,11 @@ class Context:
         if isinstance(self.items, Items):
             return self.items.messages
         return tuple(item.message for item in self.items)
+
+    @property
+    def messages_on_demand(self) -> Sequence[Message]:
+        """The messages alone, each made when it is looked at."""
+        return Messages(self.items) if isinstance(self.items, Items) else self.messages
 
 
 def reduce_state(path: Sequence[Entry]) -> State:

@@ -22,7 +22,7 @@ from pi_nb.session.garbage import no_collection
 from pi_nb.session.ids import time_ms
 from pi_nb.session.storage import Trail
 
-__all__ = ["ContextItem", "Items", "edited", "message_of"]
+__all__ = ["ContextItem", "Items", "Messages", "edited", "message_of"]
 
 _MAKING = threading.Lock()
 _MANY = 1000
@@ -61,18 +61,26 @@ class Items(Sequence[ContextItem]):
         made = self._made
         if self._length - len(made) > _MANY:
             with no_collection():
-                self._make_up_to(self._length)
+                self.make(self._length)
         else:
-            self._make_up_to(self._length)
+            self.make(self._length)
         return tuple(made[: self._length])
 
-    def _make_up_to(self, length: int) -> None:
+    def message(self, number: int) -> Message:
+        """Return one message, ``0 <= number < len``; the others are not made for that."""
         made = self._made
-        for number in range(len(made), length):
+        return made[number] if number < len(made) else self._make(number).message
+
+    def make(self, count: int) -> bool:
+        """Make messages, up to ``count`` more of them, ahead of who will look at them; return whether some are left."""
+        made = self._made
+        stop = min(len(made) + count, self._length)
+        for number in range(len(made), stop):
             message = self._make(number).message
             with _MAKING:
                 if len(made) == number:  # else another thread was quicker
                     made.append(message)
+        return stop < self._length
 
     def __len__(self) -> int:
         return self._length
@@ -114,6 +122,50 @@ class Items(Sequence[ContextItem]):
 
     def __repr__(self) -> str:
         return f"<Items {self._length}>"
+
+
+class Messages(Sequence[Message]):
+    """The messages of a context alone: a tuple in all but that each is made when it is looked at.
+
+    A request to a model is put together in no time this way, however long the conversation is.
+    """
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Items) -> None:
+        self._items = items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, place: int) -> Message: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Message, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Message | tuple[Message, ...]:
+        if isinstance(place, slice):
+            return tuple(self._items.message(number) for number in range(*place.indices(len(self))))
+        return self._items.message(range(len(self))[place])
+
+    def __iter__(self) -> Iterator[Message]:
+        return iter(self._items.messages)
+
+    def __reversed__(self) -> Iterator[Message]:
+        return map(self._items.message, range(len(self) - 1, -1, -1))
+
+    def __add__(self, more: Sequence[Message]) -> tuple[Message, ...]:
+        return (*self, *more)
+
+    def __radd__(self, before: Sequence[Message]) -> tuple[Message, ...]:
+        return (*before, *self)
+
+    def __eq__(self, other: object) -> bool:
+        return self._items.messages == tuple(other) if isinstance(other, tuple | Messages) else NotImplemented
+
+    def __repr__(self) -> str:
+        return repr(self._items.messages)
 
 
 def message_of(entry: Entry) -> Message | None:

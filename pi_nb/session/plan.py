@@ -22,21 +22,25 @@ _SPEAKING = frozenset({"message", "custom_message", "branch_summary", "compactio
 
 
 def plan(
-    trail: Trail, projectors: Projectors, start: int = 0
+    trail: Trail, projectors: Projectors, start: int = 0, known: Mapping[str, ContextEditEntry] | None = None
 ) -> tuple[list[int | ContextItem], dict[str, ContextEditEntry]]:
     """Return which places of a trail become messages, in order, and the edits that apply to them.
 
     Args:
         trail: The path.
         projectors: What to make of custom entries.
-        start: Only go on from here, to a plan made before; not if there is a compaction or an edit since, or any
-            edit before.
+        start: Only go on from here, to a plan made before; not if there is a compaction or an edit since.
+        known: The edits of that plan.
     """
-    edits = {} if start else edits_of(trail)
+    edits = dict(known or {}) if start else edits_of(trail)
     places = _speaking(trail, start) if start else remaining(trail, latest_compaction(trail))
     steps: list[int | ContextItem] = []
+    take, types, roles = steps.append, trail.types, trail.roles
     for place in places:
-        _step(trail, place, edits, projectors, steps)
+        if not edits and types[place] == "message" and roles[place] is not None:
+            take(place)  # what nearly all are
+        else:
+            _step(trail, place, edits, projectors, steps)
     return steps, edits
 
 

@@ -1,10 +1,14 @@
 """The context at a leaf, kept up to date as the path grows.
 
 A conversation asks for its context after every message. Walking and reducing the whole path each time would cost
-more the longer it is; here only what is new on the path is looked at.
+more the longer it is; here only what is new on the path is looked at, also after a move to another branch, which
+begins like the one before.
 """
 
 from __future__ import annotations
+
+from bisect import bisect_left
+from typing import cast
 
 from pi_nb.messages import Message
 from pi_nb.session.context import Context, State, state_of
@@ -29,28 +33,32 @@ class Projection:
         self._forget()
 
     def _forget(self) -> None:
-        self._at: list[int] = []
-        at, storage = self._at, self._storage
-        self._trail = Trail([], [], [], lambda place: storage.at(at[place]))
+        self._follow([], [], [], [])
         self._steps: list[int | ContextItem] = []
         self._made: list[Message] = []
         self._edits: dict[str, ContextEditEntry] = {}
         self._state = State()
 
+    def _follow(self, at: list[int], ids: list[str], types: list[str], roles: list[str | None]) -> None:
+        """Begin a path of these positions; contexts given out before keep theirs."""
+        storage = self._storage
+        self._at = at
+        self._trail = Trail(ids, types, roles, lambda place: storage.at(at[place]))
+
     def context(self, leaf_id: str | None) -> Context:
         """Return the context at a leaf. Errors as for the storage's ``path``."""
         with self._storage.lock:
             news = self._news(leaf_id)
-            if news is None:
-                self._forget()
-                news = self._storage.walk(leaf_id)
-                self._generation = self._storage.index.generation
-            if news:
-                try:
+            try:
+                if news is None:
+                    path = self._storage.walk(leaf_id)
+                    self._generation = self._storage.index.generation
+                    news = path[self._go_back(path) :]
+                if news:
                     self._grow(news)
-                except BaseException:
-                    self._forget()
-                    raise
+            except BaseException:
+                self._forget()
+                raise
             items, state = Items(self._trail, self._steps, self._edits, self._made), self._state
         return Context(leaf_id, items, state.model, state.thinking_level, state.active_tool_names)
 
@@ -61,6 +69,23 @@ class Projection:
             return None
         return index.climb(leaf_id, self._at[-1], _NEAR)
 
+    def _go_back(self, path: list[int]) -> int:
+        """Cut the known path where another one leaves it; return how long it is then."""
+        length = _shared(self._at, path)
+        if length == 0:
+            self._forget()
+            return 0
+        trail = self._trail
+        turned = bool(self._projectors) or not _TURNING.isdisjoint(trail.types)
+        self._follow(self._at[:length], trail.ids[:length], trail.types[:length], trail.roles[:length])
+        if turned:
+            self._plan_anew()
+        else:
+            count = bisect_left(cast("list[int]", self._steps), length)
+            self._steps, self._made = self._steps[:count], self._made[:count]
+        self._state = state_of(self._trail)
+        return length
+
     def _grow(self, news: list[int]) -> None:
         index, trail, start = self._storage.index, self._trail, len(self._at)
         self._at += news
@@ -68,9 +93,24 @@ class Projection:
         trail.types += [index.types[position] for position in news]
         trail.roles += [index.roles[position] for position in news]
         self._state = state_of(trail, start, self._state)
-        if start and self._edits == {} and _TURNING.isdisjoint(trail.types[start:]):
-            steps, _ = plan(trail, self._projectors, start)
+        if start and _TURNING.isdisjoint(trail.types[start:]):
+            steps, _ = plan(trail, self._projectors, start, self._edits)
             self._steps += steps
         else:
-            self._made = []
-            self._steps, self._edits = plan(trail, self._projectors)
+            self._plan_anew()
+
+    def _plan_anew(self) -> None:
+        self._made = []
+        self._steps, self._edits = plan(self._trail, self._projectors)
+
+
+def _shared(one: list[int], other: list[int]) -> int:
+    """Return how many numbers two lists begin with in common; halves are compared, which is quicker than numbers."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

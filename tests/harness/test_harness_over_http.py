@@ -106,18 +106,31 @@ def test_a_wrong_key_is_told_at_once():
     assert len(made.received) == 1
 
 
-def test_a_server_that_dies_in_the_middle():
-    """What had arrived is kept with one clear line, and the next prompt works."""
+DYING = Answer(pieces(delta(content="Half an ans")), end="reset")
+
+
+def test_a_server_that_dies_in_the_middle_is_asked_again():
+    """A connection that breaks in the middle of an answer leaves nothing; the next try gives the whole."""
+    made = run(DYING, saying("Whole."), work=prompt)
+    assert made.outcome.text == "Whole."
+    assert len(made.session) == 2
+    assert made.events.count("retry_start") == 1
+
+
+def test_a_server_that_dies_each_time():
+    """What had arrived at the last try is kept with one clear line, and the next prompt works."""
 
     async def work(served):
         answer = await served.harness.prompt("go")
         assert (answer.text, answer.stop_reason) == ("Half an ans", "error")
         assert "\n" not in answer.error_message
+        assert len(served.session) == 2
         assert refusals(served.session) == []
         return await served.harness.prompt("again")
 
-    made = run(Answer(pieces(delta(content="Half an ans")), end="reset"), saying("Fine."), work=work)
+    made = run(DYING, DYING, DYING, saying("Fine."), work=work)
     assert made.outcome.text == "Fine."
+    assert made.events.count("retry_start") == 2
 
 
 def test_a_conversation_that_is_too_long_is_compacted():

@@ -5,10 +5,14 @@ import pytest
 from pi_nb.errors import ProviderError
 from pi_nb.harness.compaction import CompactionSettings
 from pi_nb.harness.retry import RetryPolicy
+from pi_nb.harness.tools import tool
 from pi_nb.messages import AssistantMessage, TextContent, Usage, UserMessage
 from pi_nb.models import Model
 from pi_nb.providers.scripted import Reply
-from tests.harness.bench import OVERFLOW, OVERLOADED, bench, refusals
+from tests.harness.bench import OVERFLOW, OVERLOADED, bench, calling, refusals
+
+SMALL = CompactionSettings(keep_recent_tokens=300)
+BROKEN = ProviderError("it broke", code="truncated", retryable=True)
 
 
 def rate_limited(seconds):
@@ -75,13 +79,115 @@ def test_the_last_failure_is_the_answer():
     assert asyncio.run(made.harness.prompt("again")).text == "Fine."
 
 
-def test_nothing_is_tried_again_once_something_was_shown():
-    """A provider that dies in the middle leaves what it said, and is not asked again."""
-    made = bench(Reply("half", error=OVERLOADED), "Fine.")
+def test_an_answer_that_breaks_off_is_asked_for_again():
+    """Of a try that broke nothing is in the session; subscribers are told that what they saw is void."""
+    made = bench(Reply("Half an ans", error=BROKEN), "A whole answer.")
     answer = asyncio.run(made.harness.prompt("go"))
-    assert (answer.text, answer.stop_reason) == ("half", "error")
-    assert len(made.provider.requests) == 1
+    assert (answer.text, answer.stop_reason) == ("A whole answer.", "stop")
+    assert made.said() == ["user: go", "assistant: A whole answer."]
+    assert made.kinds() == ["user", "assistant"]
+    told = [t for t in made.types if t.startswith(("message", "retry"))][2:]
+    assert told == ["message_start", "retry_start", "message_start", "retry_end", "message_end"]
+    assert [e.success for e in made.events if e.type == "retry_end"] == [True]
+
+
+def test_the_last_half_is_kept_when_the_tries_are_used_up():
+    """A provider that dies each time leaves what it said last, with the reason, once; the next prompt works."""
+    halves = [Reply(text, error=BROKEN) for text in ("One", "Two", "Three")]
+    made = bench(*halves, "Fine.")
+    answer = asyncio.run(made.harness.prompt("go"))
+    assert (answer.text, answer.stop_reason, answer.error_message) == ("Three", "error", "it broke")
+    assert made.said() == ["user: go", "assistant: Three"]
+    assert [e.success for e in made.events if e.type == "retry_end"] == [False]
+    ends = [e for e in made.events if e.type == "message_end" and e.message.role == "assistant"]
+    assert [(e.message.text, str(e.error)) for e in ends] == [("Three", "it broke")]
     assert refusals(made.session) == []
+    assert asyncio.run(made.harness.prompt("again")).text == "Fine."
+
+
+def test_a_half_outlives_tries_that_say_nothing():
+    """A provider that dies for good after its first try: what that try said is kept, with the last reason."""
+    made = bench(Reply("Half", error=BROKEN), *[Reply(error=OVERLOADED)] * 2)
+    answer = asyncio.run(made.harness.prompt("go"))
+    assert (answer.text, answer.stop_reason, answer.error_message) == ("Half", "error", "overloaded")
+    assert made.types.count("retry_start") == 2
+    assert made.kinds() == ["user", "assistant"]
+
+
+def test_a_half_outlives_an_abort_between_tries():
+    """Aborted while another try is waited for, the answer is what was shown, and says that it was aborted."""
+    made = bench(Reply("Half", error=BROKEN), "never", retry=RetryPolicy(base_delay=60, jitter=0))
+
+    async def work():
+        task = asyncio.create_task(made.harness.prompt("go"))
+        while made.harness.phase != "retry":
+            await asyncio.sleep(0)
+        await made.harness.abort()
+        return await task
+
+    answer = asyncio.run(asyncio.wait_for(work(), 5))
+    assert (answer.text, answer.stop_reason) == ("Half", "aborted")
+    assert made.said() == ["user: go", "assistant: Half"]
+    assert refusals(made.session) == []
+
+
+def test_calls_of_a_broken_try_are_not_run():
+    """A tool call that was complete before its answer broke off is run only if the next try makes it too."""
+    ran = []
+
+    @tool
+    async def note(text: str) -> str:
+        """Note."""
+        ran.append(text)
+        return text
+
+    broken = Reply(calling(("note", {"text": "first"})).content, error=BROKEN)
+    made = bench(broken, calling(("note", {"text": "second"})), "Done.", tools=[note])
+    assert asyncio.run(made.harness.prompt("go")).text == "Done."
+    assert ran == ["second"]
+    assert made.kinds() == ["user", "assistant", "toolResult", "assistant"]
+
+
+def test_what_will_not_pass_keeps_its_half_at_once():
+    """An answer that broke for good reason is not asked for again."""
+    made = bench(Reply("Half", error=ProviderError("no", code="content_filter")), "never")
+    answer = asyncio.run(made.harness.prompt("go"))
+    assert (answer.text, answer.stop_reason) == ("Half", "error")
+    assert len(made.provider.requests) == 1
+
+
+def test_an_overflow_in_the_middle_of_an_answer():
+    """What was shown is void, the conversation is compacted, and the whole answer is asked for again."""
+    made = bench(Reply("Half", error=OVERFLOW), "SUMMARY", "PREFIX", "Hello.", compaction=SMALL)
+    talk(made)
+    assert asyncio.run(made.harness.prompt("go")).text == "Hello."
+    assert [t for t in made.types if t.startswith("retry")] == ["retry_start", "retry_end"]
+    assert made.kinds()[-3:] == ["user", "compaction", "assistant"]
+
+
+def test_an_abort_while_room_is_made():
+    """An abort in the compaction after an overflow gives an aborted answer; nothing was compacted."""
+    made = bench(Reply(error=OVERFLOW), Reply("x", delay=30), compaction=SMALL)
+    talk(made)
+
+    async def work():
+        task = asyncio.create_task(made.harness.prompt("go"))
+        while made.harness.phase != "compaction":
+            await asyncio.sleep(0)
+        await made.harness.abort()
+        return await task
+
+    assert asyncio.run(asyncio.wait_for(work(), 5)).stop_reason == "aborted"
+    assert "compaction" not in made.kinds()
+
+
+def test_waits_of_summaries_are_told():
+    """A summary that is asked for again says so, like an answer."""
+    made = bench(Reply(error=OVERLOADED), "SUMMARY", "PREFIX", compaction=SMALL)
+    talk(made)
+    asyncio.run(made.harness.compact())
+    assert made.types == ["retry_start", "retry_end", "session_compact"]
+    assert [e.success for e in made.events if e.type == "retry_end"] == [True]
 
 
 def test_one_try_means_one():
@@ -92,8 +198,6 @@ def test_one_try_means_one():
 
 
 # ---------------------------------------------------------------- a context that is too long
-
-SMALL = CompactionSettings(keep_recent_tokens=300)
 
 
 def talk(made, rounds=4, words=50):
