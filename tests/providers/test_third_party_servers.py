@@ -1,24 +1,17 @@
-"""Whole conversations of each client with servers that nobody here wrote: with tools, thinking, and what goes wrong."""
+"""Whole conversations of each client with a server that nobody here wrote: with tools, and what goes wrong."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 from importlib.util import find_spec
 
 import pytest
 
-from pi_nb.harness.agent import AgentHarness
-from pi_nb.harness.retry import RetryPolicy
-from pi_nb.harness.tools import tool
-from pi_nb.messages import ThinkingContent
-from pi_nb.providers.registry import Registry
 from pi_nb.providers.timeouts import Timeouts
-from pi_nb.session.memory import InMemorySessionStorage
-from pi_nb.session.tree import Session
 from tests.conftest import must
 from tests.providers import third_party
-from tests.providers.replay import FAMILIES, make_provider
+from tests.providers.conversation import Client, interrupted, talk
+from tests.providers.replay import FAMILIES
 
 FIND = {"type": "reply", "tool_calls": [{"name": "find", "arguments": {"q": "boat ⛵", "n": 2}}]}
 ANSWER = {"type": "reply", "text": "It is 12 m long."}
@@ -45,53 +38,6 @@ def mock(llmock_server):
 @pytest.fixture(params=FAMILIES)
 def family(request):
     return request.param
-
-
-class Client:
-    """A harness over a real server, with one tool."""
-
-    def __init__(self, family, url, paths=third_party.LLMOCK_PATHS, **options):
-        self.asked = []
-        asked = self.asked
-
-        @tool
-        async def find(q: str, n: int = 1) -> str:
-            """Find a thing."""
-            asked.append((q, n))
-            return f"{q}: 12 m"
-
-        self.provider = make_provider(family, url + paths[family], timeouts=Timeouts(idle=1.0, first_token=5.0))
-        self.session = Session(InMemorySessionStorage())
-        self.harness = AgentHarness(
-            self.session,
-            model=f"{self.provider.name}:{third_party.MODELS[family]}",
-            registry=Registry([self.provider]),
-            tools=[find],
-            retry=RetryPolicy(max_attempts=3, base_delay=0.2, jitter=0.0),
-            **options,
-        )
-        self.events = []
-        self.harness.subscribe(lambda event: self.events.append(event.type))
-
-    async def aclose(self):
-        await self.provider.aclose()
-
-    @property
-    def messages(self):
-        return self.session.context().messages
-
-    @property
-    def roles(self):
-        return [message.role for message in self.messages]
-
-
-def talk(client, *prompts):
-    async def run():
-        answers = [await client.harness.prompt(prompt) for prompt in prompts]
-        await client.aclose()
-        return answers
-
-    return asyncio.run(run())
 
 
 def test_a_conversation_with_tools(family, mock):
@@ -176,12 +122,7 @@ def test_an_interrupt(family, mock):
     client.provider._timeouts = Timeouts()
 
     async def run():
-        shown = asyncio.Event()
-        client.harness.subscribe(lambda event: shown.set() if event.type == "message_update" else None)
-        asking = asyncio.create_task(client.harness.prompt("How long?"))
-        await asyncio.wait_for(shown.wait(), 10)
-        await client.harness.abort()
-        first = await asyncio.wait_for(asking, 5)
+        first = await interrupted(client, "How long?")
         second = await client.harness.prompt("How long?")
         await client.aclose()
         return first, second
@@ -201,55 +142,3 @@ def test_arguments_that_are_not_json(family, mock):
     else:
         assert client.asked == []
         assert "error" in {m.role if m.role != "toolResult" or not m.is_error else "error" for m in client.messages}
-
-
-# ---------------------------------------------------------------- thinking
-
-
-THOUGHT = {"reasoning": "I need a measure.", "reasoningSignature": "c2lnLW9uZQ=="}
-CALLS = [{"name": "find", "arguments": {"q": "boat ⛵"}}, {"name": "find", "arguments": {"q": "quay", "n": 3}}]
-FIXTURES = [
-    {
-        "match": {"userMessage": "How long", "hasToolResult": False},
-        "response": {**THOUGHT, "content": "Let me look.", "toolCalls": CALLS},
-    },
-    {
-        "match": {"userMessage": "How long", "hasToolResult": True},
-        "response": {"reasoning": "So.", "reasoningSignature": "c2lnLXR3bw==", "content": "It is 12 m long."},
-    },
-    {"match": {"userMessage": "Thanks"}, "response": {"content": "You are welcome."}},
-]
-
-
-@pytest.fixture(scope="module")
-def aimock(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("aimock")
-    command = third_party.aimock_command(folder)
-    if isinstance(command, str):
-        must(command)
-    (folder / "fixtures.json").write_text(json.dumps({"fixtures": FIXTURES}))
-    port = third_party.free_port()
-    options = ["-p", str(port), "-f", str(folder / "fixtures.json"), "--chunk-size", "7", "--log-level", "warn"]
-    with third_party.process([*command, *options], port, folder / "aimock.log") as url:
-        yield url
-
-
-@pytest.mark.npm
-def test_a_conversation_with_tools_and_thinking(family, aimock):
-    """Thoughts come before calls and answers, go back with their proofs, and two calls at once are both run."""
-    sent = []
-
-    async def note(event):
-        sent.append(event.payload)
-
-    client = Client(family, aimock, third_party.AIMOCK_PATHS, thinking_level="high")
-    client.harness.on("before_provider_payload", note)
-    answers = talk(client, "How long is it?", "Thanks.")
-    assert [answer.text for answer in answers] == ["It is 12 m long.", "You are welcome."]
-    assert client.asked == [("boat ⛵", 1), ("quay", 3)]
-    assert client.roles == ["user", "assistant", "toolResult", "toolResult", "assistant", "user", "assistant"]
-    blocks = [b for m in client.messages if m.role == "assistant" for b in m.content]
-    thoughts = [b.thinking for b in blocks if isinstance(b, ThinkingContent) and b.thinking]
-    assert thoughts == ["I need a measure.", "So."]
-    proof = {"anthropic": "c2lnLW9uZQ==", "openai_responses": "encrypted_content", "openai_chat": "reasoning_content"}
-    assert proof.get(family, "I need a measure.") in json.dumps(sent[1], ensure_ascii=False)
