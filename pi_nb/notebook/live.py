@@ -6,14 +6,14 @@ that is coming as one provisional row.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pi_nb.harness import events
 from pi_nb.harness.agent import AgentHarness
-from pi_nb.messages import text_of
+from pi_nb.notebook.growing import Growing, Rows
 from pi_nb.notebook.toolbox import configured_tools
+from pi_nb.notebook.tree_agent import NotebookTreeAgent
 
 if TYPE_CHECKING:
     from pi_nb.notebook.runtime import Runtime
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pi_nb.views.tree_view import TreeView
 
 __all__ = ["Live"]
-
-EVERY = 0.05  # seconds between two looks at a streaming answer
 
 
 class Live:
@@ -45,7 +43,9 @@ class Live:
         self._owner = runtime.owner
         self._runtime = runtime
         self._view = view
-        self._due = 0.0
+        agent = view.tree_agent if view is not None else None
+        self._agent = agent if isinstance(agent, NotebookTreeAgent) else NotebookTreeAgent(runtime)
+        self.growing = Growing(self._grow)
         self._unsubscribe = self.harness.subscribe(self._feed)
 
     @property
@@ -54,9 +54,13 @@ class Live:
         if self._view is None:
             from pi_nb.views.tree_view import TreeView
 
-            self._view = TreeView(self.session, checkout=self._move, restore=self._put_back, submit=self._owner.call)
+            self._view = TreeView(
+                self.session, checkout=self._move, restore=self._put_back, submit=self._owner.call, agent=self._agent
+            )
+            self._agent.tell = self._view.set_agent
             if not self.harness.is_idle:
                 self._view.set_status("running")
+                self._owner.call(self._agent.catch_up)
         return self._view
 
     def _move(self, target: str | None) -> Any:
@@ -76,6 +80,7 @@ class Live:
         """Let the tree say ``running`` or ``idle``, for runs with subscribers of their own; on the owner thread."""
         if self._view is not None:
             self._view.set_status(status)
+            self._agent.watch()
 
     def close(self) -> None:
         """Stop feeding the view and close it."""
@@ -87,26 +92,14 @@ class Live:
         """Tell the view of one event; on the owner thread."""
         if self._view is None:
             return
+        self._agent.hear(event)
+        self.growing.hear(event)
         if isinstance(event, events.AgentStart):
             self._view.set_status("running")
         elif isinstance(event, events.Settled):
-            self._view.set_live(None)
+            self.growing.end()
             self._view.set_status("idle")
-        elif isinstance(event, events.MessageEnd):
-            self._view.set_live(None)
-        elif isinstance(event, events.MessageUpdate) and time.monotonic() >= self._due:
-            self._due = time.monotonic() + EVERY
-            self._view.set_live(_row(event.stream))
 
-
-def _row(piece: Any) -> dict[str, Any] | None:
-    """Return a provisional row for an answer that is coming."""
-    partial = getattr(piece, "partial", None)
-    if partial is None:
-        return None
-    message = partial()
-    return {
-        "text": text_of(message.content),
-        "model": message.model,
-        "tools": [call.name for call in message.tool_calls],
-    }
+    def _grow(self, rows: Rows) -> None:
+        if self._view is not None:
+            self._view.set_lives(rows)

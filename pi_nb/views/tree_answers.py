@@ -10,15 +10,16 @@ from pi_nb.messages import AssistantMessage, BashExecutionMessage, Usage, text_o
 from pi_nb.models import Model
 from pi_nb.providers.transform import sending
 from pi_nb.session.context import provenance
-from pi_nb.views.tree_rows import brief, call_brief, line_at, rows
+from pi_nb.views.tree_rows import PREVIEW, brief, call_brief, line_at, rows
 
-__all__ = ["compare_answer", "context_answer", "delta", "entry_answer", "written"]
+__all__ = ["compare_answer", "context_answer", "delta", "entry_answer", "live_row", "written"]
 
 _CHUNK: Final = 4000  # rows in one message; a page asks for the next ones itself
 _MESSAGES: Final = 60  # messages of a context whose text is sent, the last ones
 _COMPARED: Final = 40  # messages of each side of a comparison
 _TEXT: Final = 4000  # characters of one message
 _LEFT_OUT: Final = 200
+_TAIL: Final = 2000  # characters of a growing answer
 _RAW: Final = 400_000  # characters of one entry's line
 _CHANGING: Final = frozenset({"compaction", "context_edit"})  # kinds that change what others contribute
 
@@ -41,6 +42,13 @@ def delta(session: Any, *, epoch: str, start: int) -> dict[str, Any]:
         "session": session.id,
         "file": str(session.file) if session.file else None,
     }
+
+
+def live_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of an answer that is being written: the end of it for the row, and more of it for the panel."""
+    text = str(row.get("text", ""))
+    shown = text if len(text) <= PREVIEW else f"…{text[1 - PREVIEW :]}"
+    return {**row, "text": " ".join(shown.split()), "tail": text[-_TAIL:]}
 
 
 def _labels(session: Any, start: int, made: Sequence[Mapping[str, Any]]) -> dict[str, str | None]:

@@ -4,7 +4,7 @@ The page asks, the kernel answers (custom messages, never trait changes)::
 
     page -> kernel   sync{epoch, have} · checkout{entry} · context{entry} · entry{entry} · label{entry, label}
                      restore{entry, undoes | redoes} · compare{a, b} · focus{entry, selected}
-    kernel -> page   delta{from, to, rows, leaf, labels} · ack{id, …} · nak{id, error} · live{row} · focus{entry}
+    kernel -> page   delta{from, to, rows, leaf, labels} · ack{id, …} · nak{id, error} · live{rows} · focus{entry}
 
 Only ``rev``, the length of the log, changes as the log grows; the page then asks for the rows it lacks, so a lost
 message mends itself. Handlers run on whatever thread the kernel chooses (main, or a subshell); all they do is submit
@@ -36,6 +36,8 @@ from pi_nb.views import tree_answers
 from pi_nb.views.awaiting import when_done
 from pi_nb.views.publisher import Publisher, Submit
 from pi_nb.views.still import NOTE, Still, pictures
+from pi_nb.views.tree_agent import OPS as AGENT_OPS
+from pi_nb.views.tree_agent import AgentDesk, AgentState, TreeAgent
 from pi_nb.views.tree_place import Place
 
 if TYPE_CHECKING:
@@ -44,7 +46,6 @@ if TYPE_CHECKING:
 __all__ = ["TreeView"]
 
 _log = logging.getLogger(__name__)
-_TAIL = 2000  # characters of a growing answer that are sent
 
 
 @cache
@@ -64,12 +65,14 @@ class TreeView(anywidget.AnyWidget):
         restore: Called with an entry id, or None, and fields to write beside the move, when a checkout is taken back or
             done again: the leaf goes to just that entry. Default: ``session.move_to``.
         submit: ``submit(fn, *args)`` runs ``fn`` on the thread that owns the session. Default: the calling thread.
+        agent: Prompts, steers, summarises and forks; the view has a prompt box then. Default: nobody does.
 
     Attributes:
         leaf_id: The entry the next prompt continues from; None before the first. Changes as the leaf moves.
         focus_id: The entry being looked at. Setting it moves the focus in the page.
         selected: Ids of the entries that were Ctrl-clicked, in that order.
         status: ``idle``, ``running`` or ``read-only``; clicks move the leaf only when idle.
+        agent: How the agent stands, for the page; None without one.
         rev: Number of entries.
     """
 
@@ -79,6 +82,7 @@ class TreeView(anywidget.AnyWidget):
     epoch = traitlets.Unicode().tag(sync=True)
     rev = traitlets.Int(0).tag(sync=True)
     status = traitlets.Unicode("idle").tag(sync=True)
+    agent = traitlets.Dict(None, allow_none=True).tag(sync=True)
     leaf_id = traitlets.Unicode(None, allow_none=True)
     focus_id = traitlets.Unicode(None, allow_none=True)
     selected = traitlets.List(traitlets.Unicode())
@@ -94,12 +98,14 @@ class TreeView(anywidget.AnyWidget):
         checkout: Callable[[str | None], Any] | None = None,
         restore: Callable[[str | None, Mapping[str, str]], Any] | None = None,
         submit: Submit | None = None,
+        agent: TreeAgent | None = None,
     ) -> None:
         self.session = session
         self._move = checkout or session.checkout
         self._restore = restore or (lambda entry, extra: session.move_to(entry, extra=extra))
         self._submit: Submit = submit or _at_once
         self._wire = threading.RLock()  # one message at a time; never held while the session is asked
+        self._desk = AgentDesk(agent, session) if agent is not None else None
         self._heard = False  # the focus change under way came from the page
         self._open = True
         super().__init__(
@@ -109,6 +115,7 @@ class TreeView(anywidget.AnyWidget):
             leaf_id=session.leaf_id,
             focus_id=session.leaf_id,
             status="read-only" if session.read_only else "idle",
+            agent=agent.state().to_wire() if agent is not None else None,
         )
         _unroute(self)
         self._publisher = Publisher(_weakly(self, "_publish"), self._submit)
@@ -178,19 +185,32 @@ class TreeView(anywidget.AnyWidget):
         if status != "running":
             self._still.poke()
 
-    def set_live(self, row: Mapping[str, Any] | None) -> None:
-        """Show an answer that is being written, or (None) take it away.
+    @property
+    def tree_agent(self) -> TreeAgent | None:
+        """Who does what the prompt box asks for; None if nobody does."""
+        return self._desk.agent if self._desk is not None else None
+
+    def set_agent(self, state: AgentState) -> None:
+        """Show how the agent stands. Call it on the owner thread."""
+        with self._wire:
+            if self._open:
+                self.agent = state.to_wire()
+
+    def set_live(self, row: Mapping[str, Any] | None, *, run: str = "") -> None:
+        """Show an answer that is being written, or (None) say that it is complete.
 
         Call it on the owner thread, at most 20 times a second.
 
         Args:
-            row: ``text`` so far; and ``parent`` (default: the leaf), ``model``, ``tokens``, ``tools``, ``calls``.
+            row: ``text`` so far; and ``parent`` (default: the leaf), ``model``, ``tokens``, ``tools``, ``calls``,
+                ``note`` (shown while there is no text).
+            run: Which run writes it, when there are several at once.
         """
-        if row is None:
-            return self._say({"op": "live", "row": None})
-        text = str(row.get("text", ""))
-        shown = text if len(text) <= 200 else f"…{text[-199:]}"
-        return self._say({"op": "live", "row": {**row, "text": " ".join(shown.split()), "tail": text[-_TAIL:]}})
+        self.set_lives({run: row})
+
+    def set_lives(self, rows: Mapping[str, Mapping[str, Any] | None]) -> None:
+        """Show the answers of several runs at once: as :meth:`set_live`, by run, in one message."""
+        self._say({"op": "live", "rows": {run: row and tree_answers.live_row(row) for run, row in rows.items()}})
 
     # ------------------------------------------------------------ page to kernel
 
@@ -198,7 +218,7 @@ class TreeView(anywidget.AnyWidget):
         """Do what the page asks and answer. Runs on the owner thread."""
         op = content.get("op")
         try:
-            result = getattr(self, f"_on_{op}")(content) if op in self._OPS else _unknown(content)
+            result = self._result(str(op), content)
             if inspect.isawaitable(result):
                 when_done(result, lambda done: self._reply(content, done))
                 return
@@ -206,6 +226,21 @@ class TreeView(anywidget.AnyWidget):
             self._refuse(content, error)
             return
         self._ack(content, result)
+
+    def _result(self, op: str, content: Mapping[str, Any]) -> Any:
+        if op in self._OPS:
+            return getattr(self, f"_on_{op}")(content)
+        if op in AGENT_OPS:
+            return self._ask_agent(content)
+        raise SessionError(f"The tree view does not know {op!r}.", code="unknown")
+
+    async def _ask_agent(self, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Have something done by whoever has a harness; say which line it wrote first, if it says where."""
+        if self._desk is None:
+            raise SessionError("There is no agent behind this view.", code="unknown", hint="%pi_tree shows one.")
+        done = dict(await self._desk.do(content))
+        before = done.pop("before", None)
+        return done if before is None else {**done, **tree_answers.written(self.session, before)}
 
     def _reply(self, content: Mapping[str, Any], done: Any) -> None:
         try:
@@ -220,7 +255,7 @@ class TreeView(anywidget.AnyWidget):
     def _refuse(self, content: Mapping[str, Any], error: BaseException) -> None:
         if not isinstance(error, PiError):
             _log.warning("tree view: %s failed", content.get("op"), exc_info=error)
-        text = str(error) if isinstance(error, PiError) else f"{type(error).__name__}: {error}"
+        text = _sentence(error) if isinstance(error, PiError) else f"{type(error).__name__}: {error}"
         self._say({"op": "nak", "id": content.get("id"), "error": text})
 
     def _on_sync(self, content: Mapping[str, Any]) -> None:
@@ -300,6 +335,7 @@ class TreeView(anywidget.AnyWidget):
         self._unsubscribe()
         self._publisher.close()
         self._still.close()
+        self._desk = None
         self.unobserve_all()
         layout = self.layout
         super().close()
@@ -360,8 +396,8 @@ def _entry(content: Mapping[str, Any], name: str = "entry") -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _unknown(content: Mapping[str, Any]) -> Mapping[str, Any]:
-    raise SessionError(f"The tree view does not know {content.get('op')!r}.", code="unknown")
+def _sentence(error: PiError) -> str:
+    return f"{error} {error.hint}" if error.hint else str(error)
 
 
 def _unroute(widget: Any) -> None:

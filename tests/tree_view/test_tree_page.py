@@ -198,6 +198,37 @@ def test_an_answer_grows_in_the_tree(memory: Session, show: Show) -> None:
     assert not page.page.locator(".pt-card.pt-live").is_visible()
 
 
+def test_answers_of_several_runs_grow_side_by_side(memory: Session, show: Show) -> None:
+    """Each run of a fan-out has a row below its own prompt; one that begins anew says why; each becomes its entry."""
+    parts = talk(memory)
+    view = TreeView(memory)
+    view.set_status("running")
+    prompts = [memory.append_message({"role": "user", "content": "Which boat?"}, parent=parts.answer) for _ in range(3)]
+    memory.move_to(parts.answer)
+    page = show(view)
+    view.set_lives({str(k): {"text": f"Boat {k}", "parent": id} for k, id in enumerate(prompts)})
+    page.pump()
+    found = page.rows()
+    growing = [number for number, row in enumerate(found) if row.endswith("|writing")]
+    assert sorted(found[number] for number in growing) == [f"assistant|Boat {k}|writing" for k in range(3)]
+    assert all(found[number - 1].startswith("user|Which boat?") for number in growing)
+    view.set_lives({"1": {"text": "", "note": "again, try 2 of 4: overloaded", "parent": prompts[1]}})
+    page.pump()
+    assert "assistant|(again, try 2 of 4: overloaded)|writing" in page.rows()
+    page.click("Boat 2")
+    assert "being written" in page.text(".pt-said")
+    assert page.text(".pt-card.pt-live .pt-ctext") == "Boat 2"
+    assert (view.focus_id, memory.leaf_id) == (prompts[2], parts.answer)
+    for k in (2, 0, 1):
+        memory.append_message(said(f"Boat {k}, then."), parent=prompts[k])
+        view.set_lives({str(k): None})
+    page.pump()
+    assert (
+        sorted(row for row in page.rows() if "then." in row and "writing" not in row)[0] == "assistant|Boat 0, then.|"
+    )
+    assert not [row for row in page.rows() if row.endswith("writing")]
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_text_is_text(text: str, memory: Session, show: Show) -> None:
     """Whatever a model, a user, a tool, a label or a name says is shown as those characters; nothing of it runs."""

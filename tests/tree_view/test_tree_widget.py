@@ -349,8 +349,9 @@ def test_a_growing_answer_sends_its_end(memory: Session, comms: Comms) -> None:
     view.set_live({"text": "a" * 3000 + "\n\nend", "tokens": 5})
     view.set_live(None)
     one, none = [message["content"] for message in comm.take()]
-    assert (one["row"]["text"][:2], one["row"]["text"][-5:], len(one["row"]["tail"])) == ("…a", "a end", 2000)
-    assert none == {"op": "live", "row": None}
+    row = one["rows"][""]
+    assert (row["text"][:2], row["text"][-5:], len(row["tail"])) == ("…a", "a end", 2000)
+    assert none == {"op": "live", "rows": {"": None}}
 
 
 def test_closing_leaves_nothing_alive(session: Session, comms: Comms) -> None:

@@ -72,15 +72,29 @@ test("a repeated id keeps its place and takes the last row", () => {
 test("a provisional row comes, changes and goes without a trace", () => {
   const tree = grow(["a", null], ["b", "a"]);
   const before = JSON.stringify(tree);
-  assert.equal(tree.setLive(say(LIVE, "a")), true);
+  assert.equal(tree.setLive([say(LIVE, "a")]), true);
   assert.deepEqual(ids(tree, tree.children(tree.node("a"))), ["b", LIVE]);
-  assert.equal(tree.setLive(say(LIVE, "a", { text: "more" })), false);
+  assert.equal(tree.setLive([say(LIVE, "a", { text: "more" })]), false);
   assert.equal(tree.rows[tree.live].text, "more");
-  tree.setLive(say(LIVE, null));
+  tree.setLive([say(LIVE, null)]);
   assert.deepEqual(ids(tree, tree.children(ROOT)), ["a", LIVE]);
-  tree.setLive(null);
+  tree.setLive([]);
   assert.equal(JSON.stringify(tree), before);
   assert.equal(tree.live, -1);
+});
+
+test("several provisional rows come and go together, each found by its id", () => {
+  const tree = grow(["a", null], ["b", "a"], ["c", "a"]);
+  const before = JSON.stringify(tree);
+  const [one, two] = [`${LIVE}1`, `${LIVE}2`];
+  tree.setLive([say(one, "b"), say(two, "c")]);
+  assert.deepEqual([ids(tree, tree.children(tree.node("b"))), ids(tree, tree.children(tree.node("c")))], [[one], [two]]);
+  assert.deepEqual([tree.node(two), tree.isLive(tree.node(one)), tree.isLive(tree.node("c"))], [5, true, false]);
+  assert.equal(tree.setLive([say(one, "b", { text: "x" }), say(two, "c", { text: "y" })]), false);
+  assert.equal(tree.setLive([say(two, "c")]), true);
+  assert.deepEqual([tree.lives, tree.node(one)], [[4], -1]);
+  tree.setLive([]);
+  assert.equal(JSON.stringify(tree), before);
 });
 
 test("rows appended one by one and all at once give the same tree, whatever is wrong with them", () => {

@@ -154,12 +154,12 @@ test("a closed comm is said so, and whoever waits is told", async () => {
 test("a growing answer is a provisional child of the leaf and makes room for the entry", () => {
   const { model, store, changes } = start();
   model.say(delta(0, [say("a", null)]));
-  model.say({ op: "live", row: { text: "Hel" } });
+  model.say({ op: "live", rows: { "": { text: "Hel" } } });
   assert.deepEqual([store.tree.rows.at(-1).text, store.tree.rows.at(-1).parent], ["Hel", "a"]);
-  model.say({ op: "live", row: { text: "Hello" } });
+  model.say({ op: "live", rows: { "": { text: "Hello" } } });
   model.say(delta(1, [say("b", "a")]));
   assert.deepEqual([store.tree.rows.at(-1).text, store.tree.rows.at(-1).parent], ["Hello", "b"]);
-  model.say({ op: "live", row: null });
+  model.say({ op: "live", rows: { "": null } });
   assert.notEqual(store.tree.live, -1); // its entry is on the way
   model.say(delta(2, [{ id: "l", parent: "b", type: "label", text: "x on a", target: "a" }]));
   assert.notEqual(store.tree.live, -1); // that was something else
@@ -173,8 +173,8 @@ test("a written answer stays in view until its entry is there, however long that
   mock.timers.enable({ apis: ["setTimeout", "Date"], now: 1_000_000 });
   const { model, store } = start({ status: "running" });
   model.say(delta(0, [say("a", null)]));
-  model.say({ op: "live", row: { text: "Hello" } });
-  model.say({ op: "live", row: null });
+  model.say({ op: "live", rows: { "": { text: "Hello" } } });
+  model.say({ op: "live", rows: { "": null } });
   const seen = [];
   store.subscribe(() => seen.push(store.tree.rows.at(-1).text));
   mock.timers.tick(900);
@@ -203,14 +203,31 @@ test("a kernel that is gone is known soon after the host says so, and one that a
   mock.timers.reset();
 });
 
+test("answers of several runs grow side by side, and each gives way to its own entry", () => {
+  const { model, store } = start({ status: "running" });
+  model.say(delta(0, [say("a", null), say("p1", "a")]));
+  model.say({ op: "live", rows: { 1: { text: "one", parent: "p1" }, 2: { text: "two", parent: "p2" } } });
+  const lives = () => store.tree.lives.map((node) => [store.tree.rows[node].text, store.tree.rows[node].parent]);
+  assert.deepEqual(lives(), [["one", "p1"]]); // the other's prompt has not arrived
+  model.say(delta(2, [say("p2", "a")]));
+  assert.deepEqual(lives(), [["one", "p1"], ["two", "p2"]]);
+  model.say({ op: "live", rows: { 2: { text: "", note: "again", parent: "p2" } } });
+  model.say({ op: "live", rows: { 1: null, 2: null } });
+  model.say(delta(3, [{ ...say("b2", "p2"), role: "assistant" }]));
+  assert.deepEqual(lives(), [["one", "p1"]]);
+  model.say(delta(4, [{ ...say("b1", "p1"), role: "assistant" }]));
+  assert.deepEqual(lives(), []);
+  store.close();
+});
+
 test("an answer that comes to nothing goes away by itself", () => {
   mock.timers.enable({ apis: ["setTimeout", "Date"], now: 1_000_000 });
   const { model, store } = start();
   model.say(delta(0, [say("a", null)]));
-  model.say({ op: "live", row: { text: "Hel" } });
-  model.say({ op: "live", row: null });
+  model.say({ op: "live", rows: { "": { text: "Hel" } } });
+  model.say({ op: "live", rows: { "": null } });
   mock.timers.tick(300);
-  assert.deepEqual([store.tree.live, store.live], [-1, null]);
+  assert.deepEqual([store.tree.live, store.lives.rows.size], [-1, 0]);
   store.close();
   mock.timers.reset();
 });

@@ -39,7 +39,7 @@ export class Leaf {
   /** @param {number} node */
   #refusal(node) {
     const { state, store } = this.view;
-    if (node === state.tree.live) return "This answer is still being written.";
+    if (state.tree.isLive(node)) return "This answer is still being written.";
     if (node === state.leafRow) return "Already the leaf: nothing to write.";
     if (store.status === "running") return "A run is under way, so this only looks. The leaf can be moved when the run has ended.";
     if (store.status === "read-only") return "This session is read-only here, so this only looks.";
@@ -95,7 +95,7 @@ export class Leaf {
   /** @param {number} node */
   askLabel(node) {
     const { state, store } = this.view;
-    if (node <= ROOT || node === state.tree.live) return this.#say("Only entries of the log can be labelled.");
+    if (node <= ROOT || state.tree.isLive(node)) return this.#say("Only entries of the log can be labelled.");
     if (store.status === "read-only") return this.#say("This session is read-only here.");
     this.label.edit(node, store.labels.get(state.tree.rows[node].id) ?? "");
   }

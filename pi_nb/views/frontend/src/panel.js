@@ -4,7 +4,7 @@ import { card, fit, toLastExchange } from "./card.js";
 import { compareBody, compareHead } from "./compare.js";
 import { h, setText } from "./dom.js";
 import { json } from "./json.js";
-import { LIVE, ROOT } from "./tree.js";
+import { ROOT } from "./tree.js";
 import { count, grouped, short, wording } from "./wording.js";
 
 /**
@@ -72,8 +72,7 @@ export class Panel {
 
   /** Show what belongs to the focus: at once what is known, then what the kernel says. */
   show() {
-    const { focus, store } = this.state;
-    const entry = focus === LIVE ? store.leaf : focus;
+    const { focusEntry: entry, store } = this.state;
     const pair = this.tab === "compare" ? this.state.pair : null;
     const key = `${this.tab}|${store.epoch}|${pair ?? entry}|${store.leaf}`;
     if (key === this.key || !store.epoch) return;
@@ -204,12 +203,13 @@ export class Panel {
 
   /** Show the growing answer below the context it answers. */
   showLive() {
-    const { live, leaf } = this.state.store;
-    const here = this.tab === "context" && live !== null && (this.state.focus === leaf || this.state.focus === LIVE);
+    const { tree, focusNode } = this.state;
+    const node = tree.isLive(focusNode) ? focusNode : (tree.lives.find((live) => tree.parent[live] === focusNode) ?? -1);
+    const here = this.tab === "context" && node >= 0;
     this.live.hidden = !here;
-    if (!live || !here) return;
+    if (!here) return;
     const near = this.body.scrollHeight - this.body.scrollTop - this.body.clientHeight < 40;
-    this.#fillLive(live);
+    this.#fillLive(/** @type {import("./types.js").LiveRow} */ (tree.rows[node]));
     if (near) this.body.scrollTop = this.body.scrollHeight;
   }
 
@@ -220,7 +220,7 @@ export class Panel {
       text = h("div", { class: "pt-ctext" });
       this.live.replaceChildren(h("header", null, h("span", { class: "pt-who", text: "assistant" }), h("span", { class: "pt-why", text: "writing" })), text);
     }
-    setText(text, live.tail ?? live.text);
+    setText(text, live.tail || live.text || live.note || "");
   }
 
   /**

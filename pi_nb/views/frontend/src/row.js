@@ -3,7 +3,7 @@
 import { h, marked, setAttr, setText } from "./dom.js";
 import { ranges, words } from "./filter.js";
 import { laneX } from "./lanes.js";
-import { LIVE, ROOT } from "./tree.js";
+import { ROOT } from "./tree.js";
 import { clock, count, money, short, shortSession, wording } from "./wording.js";
 
 /**
@@ -81,7 +81,7 @@ function classes(state, node, row, said) {
   if (said.quiet) out.push("pt-quiet");
   if (node === state.leafRow) out.push("pt-leaf");
   if (node === state.focusRowNode) out.push("pt-focus");
-  if (row.id === LIVE) out.push("pt-live");
+  if (tree.isLive(node)) out.push("pt-live");
   if (hits) out.push(hits.has(node) ? "pt-found" : "pt-dim");
   if (state.pending === node) out.push("pt-pending");
   if (node > ROOT && state.selected.includes(row.id)) out.push("pt-selected");
@@ -124,7 +124,7 @@ function callChip(call, tokens) {
 function tagsOf(state, node, row) {
   /** @type {[string, string, string][]} */
   const out = [];
-  const label = node === ROOT ? undefined : state.store.labels.get(row.id);
+  const label = node === ROOT ? undefined : state.labels.get(row.id);
   if (label) out.push(["label", label, "Label"]);
   const fault = state.tree.faults.get(node);
   if (fault === "orphan") out.push(["fault", `parent ${short(row.parent ?? "")} missing`, "This entry names a parent that is not in the log"]);
@@ -136,7 +136,7 @@ function tagsOf(state, node, row) {
   const folded = state.layout.folded.has(node) ? state.layout.hidden(node) : 0;
   if (folded) out.push(["more", `${folded} folded`, "→ unfolds"]);
   if (folded && state.leafRow !== node && state.layout.nearest(state.leafNode) === node) out.push(["inside", "leaf inside", "The leaf is among the folded rows"]);
-  if (row.id === LIVE) out.push(["writing", "writing", "This answer is being written"]);
+  if (state.tree.isLive(node)) out.push(["writing", "writing", "This answer is being written"]);
   if (node === state.leafRow) out.push(["leaf", "leaf", "The leaf: the next prompt continues from here, and the model sees the path down to it"]);
   return out;
 }

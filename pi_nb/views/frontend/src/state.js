@@ -5,6 +5,7 @@
 
 import { haystack, passes, QUIET, words } from "./filter.js";
 import { Layout } from "./layout.js";
+import { Past } from "./past.js";
 import { ROOT } from "./tree.js";
 
 /**
@@ -24,6 +25,11 @@ export class ViewState {
     /** @type {string[]} */ this.selected = [];
     /** @type {FilterMode} */ this.filter = "default";
     /** @type {Order} */ this.order = "active";
+    /** Every click only looks. */ this.inspect = false;
+    /** Recorded moves of the leaf are drawn: none, the last ones, all. @type {"off"|"last"|"all"} */ this.trail = "off";
+    this.past = new Past();
+    /** What is shown instead of now. @type {import("./past.js").Moment|null} */ this.moment = null;
+    /** Folds of now, while the past is shown. @type {Set<string>|null} */ this.kept = null;
     /** @type {string|null} */ this.hoist = null;
     this.query = "";
     /** Node a checkout was asked for and not answered yet; -1. */ this.pending = -1;
@@ -38,19 +44,56 @@ export class ViewState {
     /** @type {WeakMap<object, string>} */ this.texts = new WeakMap();
   }
 
+  /** Of now; a moment has one that is the same up to its limit. */
   get tree() {
-    return this.store.tree;
+    return this.moment?.tree ?? this.store.tree;
+  }
+
+  /** The leaf, now or at the moment that is shown. */
+  get leaf() {
+    return this.moment ? this.moment.leaf : this.store.leaf;
+  }
+
+  get labels() {
+    return this.moment?.labels ?? this.store.labels;
+  }
+
+  get name() {
+    return this.moment ? this.moment.name : this.store.name;
+  }
+
+  /** Nodes of answers that are being written: there are none in the past. */
+  get lives() {
+    return this.moment ? [] : this.tree.lives;
   }
 
   get leafNode() {
-    return this.tree.node(this.store.leaf);
+    return this.tree.node(this.leaf);
+  }
+
+  /**
+   * Show the tree as it was when there were so many entries; null: now. The layout is stale then.
+   * @param {number|null} count
+   */
+  setTime(count) {
+    const moment = count === null ? null : this.past.at(this.store, count);
+    if (moment && !this.moment) (this.kept = this.folds), (this.folds = new Set());
+    if (!moment && this.kept) (this.folds = this.kept), (this.kept = null);
+    this.moment = moment;
+    this.follows = true;
   }
 
   /** Two entries to compare: the last two selected, or the leaf and the only one. @returns {[string|null, string|null]|null} */
   get pair() {
     const known = this.selected.filter((id) => this.tree.node(id) >= 0);
     const b = known.at(-1);
-    return b === undefined ? null : [known.at(-2) ?? this.store.leaf, b];
+    return b === undefined ? null : [known.at(-2) ?? this.leaf, b];
+  }
+
+  /** The entry of the log that is looked at: for an answer that is being written, what it answers. */
+  get focusEntry() {
+    const { tree, focusNode } = this;
+    return tree.isLive(focusNode) ? tree.id(tree.parent[focusNode]) : this.focus;
   }
 
   get focusNode() {
@@ -66,17 +109,32 @@ export class ViewState {
 
   /** Work out rows and lanes anew. */
   arrange() {
-    const { tree, store } = this;
+    const { tree, moment } = this;
     this.active = new Set(tree.path(this.leafNode));
     const nodes = (/** @type {Iterable<string>} */ ids) => new Set([...ids].map((id) => tree.node(id)).filter((n) => n >= 0));
-    if (this.active.has(tree.parent[tree.live])) this.active.add(tree.live);
+    for (const live of this.lives) if (this.active.has(tree.parent[live])) this.active.add(live);
+    const options = { folded: nodes(this.folds), active: this.active, order: this.order, maxLanes: this.maxLanes };
     const hoist = Math.max(ROOT, tree.node(this.hoist));
     const visible = (/** @type {number} */ n) => n === hoist || this.shown(n);
-    this.layout = new Layout(tree, { visible, folded: nodes(this.folds), active: this.active, order: this.order,
-      maxLanes: this.maxLanes, hoist });
+    this.layout = moment ? this.#layoutThen(moment, options) : new Layout(tree, { ...options, visible, hoist });
     this.leafRow = this.#leafRow();
     this.find();
-    if (this.follows || this.focusNode < 0) this.focus = store.leaf;
+    const gone = this.focusNode < 0 || (moment !== null && this.focusNode > moment.limit);
+    if (gone) this.follows = true;
+    if (this.follows) this.focus = this.leaf;
+  }
+
+  /**
+   * @param {import("./past.js").Moment} moment
+   * @param {import("./layout.js").Options} options
+   */
+  #layoutThen(moment, options) {
+    const { tree, filter } = this;
+    const wanted = tree.node(this.hoist);
+    const hoist = wanted > ROOT && wanted <= moment.limit ? wanted : ROOT;
+    const key = filter === "labelled" ? `${filter} ${[...moment.labels.keys()].join(" ")}` : filter;
+    const visible = (/** @type {number} */ n) => n === hoist || n === ROOT || passes(filter, tree.rows[n], moment.labels.has(tree.rows[n].id));
+    return this.past.layout(moment, { key, visible, hoist }, options);
   }
 
   #leafRow() {
@@ -98,7 +156,7 @@ export class ViewState {
 
   /** @param {import("./types.js").Row} row */
   #text(row) {
-    const label = this.store.labels.get(row.id);
+    const label = this.labels.get(row.id);
     const known = this.texts.get(row);
     const text = known ?? haystack(row);
     if (known === undefined) this.texts.set(row, text);
@@ -110,10 +168,12 @@ export class ViewState {
    * @param {number} node
    */
   shown(node) {
-    if (node === ROOT || node === this.tree.live) return true;
+    if (node === ROOT) return true;
+    if (this.moment && node > this.moment.limit) return false;
+    if (this.tree.isLive(node)) return true;
     const row = this.tree.rows[node];
-    if (node === this.leafNode && !QUIET.has(row.type)) return true;
-    return passes(this.filter, row, this.store.labels.has(row.id));
+    if (node === this.leafNode && !this.moment && !QUIET.has(row.type)) return true;
+    return passes(this.filter, row, this.labels.has(row.id));
   }
 
   /**
@@ -137,8 +197,8 @@ export class ViewState {
 
   /** @param {number} node */
   look(node) {
-    this.focus = node === this.leafRow ? this.store.leaf : this.tree.id(node);
-    this.follows = this.focus === this.store.leaf;
+    this.focus = node === this.leafRow ? this.leaf : this.tree.id(node);
+    this.follows = this.focus === this.leaf;
   }
 
   /** Row of the focus, or of its nearest ancestor that has one. */

@@ -6,6 +6,9 @@
  * carry our own number and are answered by `ack` or `nak`. Nothing is sent by changing a trait.
  */
 
+import { Lives } from "./lives.js";
+import { History } from "./history.js";
+import { Log } from "./log.js";
 import { LIVE, Tree } from "./tree.js";
 
 /**
@@ -21,14 +24,14 @@ const BUSY_AFTER = 300; // ms
 const SILENT_AFTER = 10_000;
 const GONE = "there is no connection to a kernel.";
 const PROBED = 1200; // ms within which a kernel that is there answers when the host says that the connection changed
-const PARTING = 250; // ms between two looks at whether a finished provisional row may go
-const PATIENCE = 12; // such looks at most
 
 export class Store {
   /** @param {Model} model */
   constructor(model) {
     this.model = model;
     this.tree = new Tree();
+    this.log = new Log();
+    this.history = new History(this.log);
     this.epoch = "";
     this.have = 0;
     /** Length of the log as the kernel last told. */
@@ -38,7 +41,7 @@ export class Store {
     /** @type {string|null} */ this.name = null;
     /** @type {string|null} */ this.session = null;
     /** @type {string|null} */ this.file = null;
-    /** @type {LiveRow|null} */ this.live = null;
+    this.lives = new Lives(() => this.#expects(), () => this.#emit(this.#showLive() ? "rows" : "live"));
     this.status = String(model.get("status") ?? "idle");
     /** @type {Link} */ this.link = "ok";
     /** Entry the kernel asked us to focus. @type {string|null} */ this.wanted = null;
@@ -50,8 +53,6 @@ export class Store {
     this.syncing = 0;
     this.again = false;
     /** @type {ReturnType<typeof setTimeout>|undefined} */ this.watch = undefined;
-    /** Runs while a written answer waits for its entry. @type {ReturnType<typeof setTimeout>|undefined} */
-    this.parting = undefined;
     /** Runs while it is not known whether the kernel is still there. @type {ReturnType<typeof setTimeout>|undefined} */
     this.probing = undefined;
     this.offs = this.#listen();
@@ -77,7 +78,7 @@ export class Store {
   close() {
     for (const off of this.offs) off();
     clearTimeout(this.watch);
-    clearTimeout(this.parting);
+    this.lives.clear();
     clearTimeout(this.probing);
     this.waiting.clear();
     this.listeners.clear();
@@ -158,45 +159,31 @@ export class Store {
     clearTimeout(this.probing);
     if (this.link === "closed") this.#setLink("ok");
     if (message.op === "delta") this.#delta(message);
-    else if (message.op === "live") this.#setLive(message.row ?? null);
+    else if (message.op === "live") this.lives.take(message.rows ?? {});
     else if (message.op === "focus") (this.wanted = message.entry ?? null), this.#emit("focus");
     else if (message.op === "ack") this.#settle(message.id, (who) => who.resolve(message));
     else if (message.op === "nak") this.#settle(message.id, (who) => who.reject(new Error(String(message.error ?? "refused"))));
     this.#arm(true);
   }
 
-  /** @param {LiveRow|null} row */
-  #setLive(row) {
-    clearTimeout(this.parting);
-    if (row) return this.#replaceLive(row);
-    this.#part(PATIENCE);
+  /** Whether entries are still to come. */
+  #expects() {
+    return this.link !== "closed" && (this.status === "running" || this.syncing > 0 || this.have < Number(this.model.get("rev") ?? 0));
   }
 
   /**
-   * The entry it became is on its way: the row stays until that is there, so that it does not vanish and come back.
-   * @param {number} looks
+   * An answer without a place of its own goes on from the leaf; one whose place has not arrived yet waits for it.
+   * @returns {boolean} True if the shape of the tree changed.
    */
-  #part(looks) {
-    this.parting = setTimeout(() => {
-      const waits = this.status === "running" || this.syncing > 0 || this.have < Number(this.model.get("rev") ?? 0);
-      if (waits && looks > 1 && this.link !== "closed") this.#part(looks - 1);
-      else this.#replaceLive(null);
-    }, PARTING);
-  }
-
-  /** @param {LiveRow|null} row */
-  #replaceLive(row) {
-    this.parting = undefined;
-    this.live = row;
-    this.#emit(this.#showLive() ? "rows" : "live");
-  }
-
-  /** @returns {boolean} True if the shape of the tree changed. */
   #showLive() {
-    const { live, tree } = this;
-    if (!live) return tree.setLive(null);
-    const parent = live.parent === undefined ? this.leaf : live.parent;
-    return tree.setLive({ ...live, id: LIVE, parent, type: "message", role: live.role ?? "assistant" });
+    const { tree } = this;
+    /** @type {import("./types.js").Row[]} */
+    const rows = [];
+    for (const [run, live] of this.lives.rows) {
+      const parent = live.parent === undefined ? this.leaf : live.parent;
+      if (tree.node(parent) >= 0) rows.push({ ...live, id: `${LIVE}${run}`, parent, type: "message", role: live.role ?? "assistant" });
+    }
+    return tree.setLive(rows);
   }
 
   /**
@@ -218,9 +205,10 @@ export class Store {
     if (fresh) this.#reset(delta.epoch);
     if (delta.from > this.have) return this.sync(); // something was lost in between
     const rows = delta.rows.slice(this.have - delta.from);
-    this.tree.setLive(null);
-    if (this.parting !== undefined && rows.some((row) => row.role === (this.live?.role ?? "assistant"))) clearTimeout(this.parting), (this.parting = undefined), (this.live = null);
+    this.tree.setLive([]);
+    this.lives.arrived(rows);
     this.tree.append(rows);
+    this.log.append(rows);
     this.have += rows.length;
     this.total = Math.max(delta.total ?? delta.to, this.have);
     this.#facts(delta);
@@ -252,6 +240,8 @@ export class Store {
   #reset(epoch) {
     this.epoch = epoch;
     this.tree = new Tree();
+    this.log = new Log();
+    this.history = new History(this.log);
     this.have = this.total = 0;
     this.labels.clear();
   }

@@ -9,7 +9,7 @@
 /** @typedef {import("./types.js").Row} Row */
 
 export const ROOT = 0;
-export const LIVE = "\u0000live"; // no entry has this id
+export const LIVE = "\u0000live"; // begins the ids of provisional rows; no entry has such an id
 const HUES = 7; // of the palette in style.css; 0 is the first branch's
 
 /** @type {Row} */
@@ -29,7 +29,8 @@ export class Tree {
     this.faults = new Map();
     /** Ids that were named as parent before they appeared. @type {Set<string>} */ this.awaited = new Set();
     this.branches = 0;
-    /** Undoes the provisional row. @type {(() => void)|null} */ this.undo = null;
+    /** An id came twice, or after a child of it: how it was is not to be seen from how it is. */ this.odd = false;
+    /** Undo the provisional rows. @type {(() => void)[]} */ this.undos = [];
   }
 
   /** Nodes, the session among them. */
@@ -42,7 +43,7 @@ export class Tree {
    * @returns {number} -1 if there is no such entry.
    */
   node(id) {
-    return id === null ? ROOT : id === undefined ? -1 : (this.index.get(id) ?? -1);
+    return id === null ? ROOT : id === undefined ? -1 : (this.index.get(id) ?? this.#liveNode(id));
   }
 
   /**
@@ -57,29 +58,47 @@ export class Tree {
   append(rows) {
     let clean = true;
     for (const row of rows) clean = this.#add(row, clean) && clean;
-    if (!clean) this.#relink();
+    if (!clean) (this.odd = true), this.#relink();
   }
 
-  /** Node of the provisional row, or -1. */
+  /** First of the provisional rows, or -1. */
   get live() {
-    return this.undo ? this.rows.length - 1 : -1;
+    return this.undos.length ? this.rows.length - this.undos.length : -1;
+  }
+
+  /** @param {number} node */
+  isLive(node) {
+    return this.undos.length > 0 && node >= this.live;
+  }
+
+  /** @param {string} id */
+  #liveNode(id) {
+    return id.startsWith(LIVE) ? (this.lives.find((node) => this.rows[node].id === id) ?? -1) : -1;
+  }
+
+  /** Nodes of the provisional rows. */
+  get lives() {
+    return this.undos.map((_, i) => this.live + i);
   }
 
   /**
-   * Show, change or (null) take away one provisional row; it is always the last node.
-   * @param {Row|null} row
+   * Show these provisional rows and no others; they are always the last nodes.
+   * @param {Row[]} rows
    * @returns {boolean} True if the shape of the tree changed.
    */
-  setLive(row) {
-    if (row && this.undo && this.rows[this.live].parent === row.parent) return void (this.rows[this.live] = row), false;
-    const had = this.undo !== null;
-    this.undo?.();
-    this.undo = null;
-    if (row) this.#push(row);
-    return had || row !== null;
+  setLive(rows) {
+    const { live } = this;
+    const same = rows.length === this.undos.length && rows.every((row, i) => this.rows[live + i].parent === row.parent && this.rows[live + i].id === row.id);
+    if (same) return rows.forEach((row, i) => void (this.rows[live + i] = row)), false;
+    while (this.undos.length) this.undos.pop()?.();
+    for (const row of rows) this.undos.push(this.#push(row));
+    return true;
   }
 
-  /** @param {Row} row */
+  /**
+   * @param {Row} row
+   * @returns {() => void} Takes it away again.
+   */
   #push(row) {
     const { branches } = this;
     const at = this.node(row.parent);
@@ -88,7 +107,7 @@ export class Tree {
     const spoken = this.spoken[parent];
     const node = this.rows.push(row) - 1;
     this.#link(node, parent);
-    this.undo = () => {
+    return () => {
       for (const list of [this.rows, this.parent, this.first, this.last, this.next, this.spoken, this.hue]) list.length = node;
       this.last[parent] = before;
       if (before < 0) this.first[parent] = -1;
@@ -107,6 +126,7 @@ export class Tree {
     const known = this.index.get(row.id);
     if (known !== undefined) {
       const moved = this.rows[known].parent !== row.parent;
+      this.odd = true;
       this.rows[known] = row;
       return !moved;
     }

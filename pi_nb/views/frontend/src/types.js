@@ -18,6 +18,10 @@
  * @property {string} [time]      ISO 8601.
  * @property {string} [cell]      Number of the cell that wrote it.
  * @property {string} [kept]      First entry a compaction keeps.
+ * @property {string} [label]     What a label entry says.
+ * @property {string} [undoes]    The checkout that a move of the leaf takes back.
+ * @property {string} [redoes]    The taking back that it takes back.
+ * @property {string} [note]      Of a provisional row: what to say while there is no text.
  *
  * @typedef {object} Delta
  * @property {"delta"} op
@@ -33,9 +37,10 @@
  * @property {string|null} [file]
  *
  * @typedef {object} LiveRow  An answer that is still being written.
- * @property {string|null} [parent]
+ * @property {string|null} [parent]  Entry it answers; the leaf if it does not say.
  * @property {string} [role]
  * @property {string} text
+ * @property {string} [note]  What to say while there is no text: why it begins anew.
  * @property {string} [tail]
  * @property {string} [model]
  * @property {number} [tokens]

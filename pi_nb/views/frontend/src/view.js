@@ -124,8 +124,7 @@ export class View {
   }
 
   #growing() {
-    const { live } = this.state.tree;
-    if (live >= 0) this.list.refresh(live);
+    for (const live of this.state.tree.lives) this.list.refresh(live);
     this.panel.showLive();
   }
 
@@ -309,7 +308,7 @@ export class View {
 
   #tellFocus() {
     clearTimeout(this.told);
-    this.told = window.setTimeout(() => this.store.tell("focus", { entry: this.state.focus, selected: this.state.selected }), 30);
+    this.told = window.setTimeout(() => this.store.tell("focus", { entry: this.state.focusEntry, selected: this.state.selected }), 30);
   }
 
   /** @param {number} node */

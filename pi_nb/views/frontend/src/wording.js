@@ -72,6 +72,7 @@ function role(row) {
  */
 function faint(row, text, calls) {
   if (text || calls) return undefined;
+  if (row.note) return `(${row.note})`;
   return row.thinking ? "(thinking only)" : "(empty)";
 }
 
