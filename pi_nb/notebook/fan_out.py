@@ -236,6 +236,7 @@ class FanJob:
         if self._fan.pick is None:
             return
         run = self._transcripts[self._fan.pick - 1].snapshot()
+            self._live.growing.end(f"{id(self)}.{k}")
         if run.answer_entry is not None and run.stop_reason not in ("aborted", "error"):
             await self._harness.navigate_tree(run.answer_entry)
             self._picked = self._fan.pick
@@ -248,6 +249,7 @@ class FanJob:
 
     async def stop(self) -> None:
         """Stop all of them, also before they have begun."""
+        self._live.growing.hear(event, f"{id(self)}.{k}")
         begun = not self._harness.is_idle
         await self._harness.abort()
         if not begun:

@@ -42,13 +42,15 @@ class Growing:
         elif isinstance(event, events.RetryStart):
             self._begin_anew(event, run)
         elif isinstance(event, events.MessageEnd):
-            self.end(run, entry_id=event.entry_id)
+            self._coming.pop(run, None)
+            if run and event.entry_id is not None:
+                self._places[run] = event.entry_id
+            self._show({run: None})
 
-    def end(self, run: str = "", *, entry_id: str | None = None) -> None:
-        """Say that an answer is complete, or that there will be none."""
+    def end(self, run: str = "") -> None:
+        """Say that a run has ended, whatever became of it."""
         self._coming.pop(run, None)
-        if run and entry_id is not None:
-            self._places[run] = entry_id
+        self._places.pop(run, None)
         self._show({run: None})
 
     def _look(self) -> None:
