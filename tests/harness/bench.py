@@ -11,7 +11,7 @@ from pi_nb.errors import ProviderError
 from pi_nb.harness.agent import AgentHarness
 from pi_nb.harness.events import HarnessEvent
 from pi_nb.harness.retry import RetryPolicy
-from pi_nb.messages import ImageContent, TextContent, ToolCall, UserMessage, text_of
+from pi_nb.messages import ImageContent, Message, TextContent, ToolCall, UserMessage, text_of
 from pi_nb.models import Model
 from pi_nb.providers.anthropic import AnthropicProvider
 from pi_nb.providers.base import Request
@@ -75,12 +75,16 @@ def calling(*calls: tuple[str, dict[str, Any]], text: str = "") -> Reply:
 
 def refusals(session: Session) -> list[str]:
     """Return what strict providers would refuse in a prompt that continues a session at its leaf."""
-    said = (*session.context().messages, UserMessage(content="and now?"))
+    return refused((*session.context().messages, UserMessage(content="and now?")))
+
+
+def refused(messages: Sequence[Message]) -> list[str]:
+    """Return what strict providers would refuse in these messages."""
     found: list[str] = []
     for provider, api, strict in (
         (AnthropicProvider(), "anthropic-messages", anthropic_refusals),
         (OpenAIChatProvider(), "openai-completions", openai_refusals),
     ):
         model = Model(provider.name, "m", api=api)
-        found += strict(provider.payload(Request(model, said)))
+        found += strict(provider.payload(Request(model, messages)))
     return found

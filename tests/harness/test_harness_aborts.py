@@ -1,5 +1,4 @@
 import asyncio
-import random
 import threading
 import time
 
@@ -10,7 +9,6 @@ from pi_nb.harness.calls import CANCEL_GRACE, GRACE
 from pi_nb.harness.compaction import CompactionSettings
 from pi_nb.harness.retry import RetryPolicy
 from pi_nb.harness.tools import ToolContext, tool
-from pi_nb.messages import ThinkingContent
 from pi_nb.providers.scripted import Reply
 from tests.harness.bench import OVERLOADED, bench, calling, refusals
 
@@ -358,37 +356,6 @@ def test_a_timeout_around_a_prompt():
         return await made.harness.prompt("again")
 
     assert asyncio.run(work()).text == "Fine."
-
-
-@pytest.mark.parametrize("seed", range(50))
-def test_an_abort_at_any_moment(seed):
-    """Aborted anywhere, the harness is idle in a second, the session is valid, and the next prompt is answered."""
-    source = random.Random(seed)
-    first = Reply(
-        [ThinkingContent(thinking="hm " * 9), *calling(("wait", {"seconds": 0.03}), ("poll", {})).content],
-        stop_reason="toolUse",
-    )
-    made = bench(
-        first,
-        Reply("So far so good. " * 8, delay=0.005),
-        calling(("obey", {}), ("wait", {"seconds": 0.01}), text="More of it. " * 3),
-        *["Fine."] * 4,
-        tools=TOOLS,
-        pace=2_000,
-    )
-
-    async def work():
-        outcome, took = await abort_after(made, source.uniform(0, 0.12), made.harness.prompt("go"))
-        assert outcome.stop_reason == "aborted"
-        assert took < IDLE_WITHIN
-        assert refusals(made.session) == []
-        made.provider._replies.clear()
-        made.provider.add("And on.")
-        again = await made.harness.prompt("next")
-        assert (again.text, again.stop_reason) == ("And on.", "stop")
-        assert refusals(made.session) == []
-
-    asyncio.run(work())
 
 
 def test_a_subscriber_that_raises_on_the_abort_does_not_keep_it():

@@ -114,18 +114,20 @@ def test_a_half_outlives_tries_that_say_nothing():
     assert made.kinds() == ["user", "assistant"]
 
 
+async def aborted_at(made, moment):
+    """Prompt, abort when an event is set, and return the answer."""
+    task = asyncio.create_task(made.harness.prompt("go"))
+    await asyncio.wait_for(moment.wait(), 10)
+    await made.harness.abort()
+    return await task
+
+
 def test_a_half_outlives_an_abort_between_tries():
     """Aborted while another try is waited for, the answer is what was shown, and says that it was aborted."""
     made = bench(Reply("Half", error=BROKEN), "never", retry=RetryPolicy(base_delay=60, jitter=0))
-
-    async def work():
-        task = asyncio.create_task(made.harness.prompt("go"))
-        while made.harness.phase != "retry":
-            await asyncio.sleep(0)
-        await made.harness.abort()
-        return await task
-
-    answer = asyncio.run(asyncio.wait_for(work(), 5))
+    waiting = asyncio.Event()
+    made.harness.subscribe(lambda event: waiting.set() if event.type == "retry_start" else None)
+    answer = asyncio.run(aborted_at(made, waiting))
     assert (answer.text, answer.stop_reason) == ("Half", "aborted")
     assert made.said() == ["user: go", "assistant: Half"]
     assert refusals(made.session) == []
@@ -167,17 +169,15 @@ def test_an_overflow_in_the_middle_of_an_answer():
 
 def test_an_abort_while_room_is_made():
     """An abort in the compaction after an overflow gives an aborted answer; nothing was compacted."""
-    made = bench(Reply(error=OVERFLOW), Reply("x", delay=30), compaction=SMALL)
+    asked = asyncio.Event()
+
+    def summarise(_request):
+        asked.set()
+        return Reply("x", delay=30)
+
+    made = bench(Reply(error=OVERFLOW), summarise, compaction=SMALL)
     talk(made)
-
-    async def work():
-        task = asyncio.create_task(made.harness.prompt("go"))
-        while made.harness.phase != "compaction":
-            await asyncio.sleep(0)
-        await made.harness.abort()
-        return await task
-
-    assert asyncio.run(asyncio.wait_for(work(), 5)).stop_reason == "aborted"
+    assert asyncio.run(aborted_at(made, asked)).stop_reason == "aborted"
     assert "compaction" not in made.kinds()
 
 
