@@ -20,6 +20,7 @@ import { ROOT } from "./tree.js";
  * @property {Order} [order]
  * @property {number} [maxLanes]
  * @property {number} [hoist]         Show only this node's subtree.
+ * @property {Shown} [shown]          Which nodes have rows, when that is known; `visible` and `hoist` do not count then.
  *
  * @typedef {object} Edge  A child that does not go straight on.
  * @property {number} from    Row where the line starts: the parent's, or that of the sibling before.
@@ -33,33 +34,49 @@ import { ROOT } from "./tree.js";
  */
 
 /** Visible nodes and their nearest visible ancestors, in pre-order of the whole tree. */
-class Shown {
-  /**
-   * @param {Tree} tree
-   * @param {(node: number) => boolean} visible
-   * @param {number} hoist
-   */
-  constructor(tree, visible, hoist) {
-    const n = tree.size;
+export class Shown {
+  /** @param {number} size  Nodes, seen or not. */
+  constructor(size) {
+    const n = size;
+    this.size = size;
     this.first = new Int32Array(n).fill(-1);
     this.last = new Int32Array(n).fill(-1);
     this.next = new Int32Array(n).fill(-1);
     this.parent = new Int32Array(n).fill(-1);
     /** Visible nodes without a visible ancestor. @type {number[]} */ this.roots = [];
-    const order = [];
+    /** Every visible node after its parent. @type {number[]} */ this.order = [];
+  }
+
+  /**
+   * @param {Tree} tree
+   * @param {(node: number) => boolean} visible
+   * @param {number} hoist
+   */
+  static of(tree, visible, hoist) {
+    const n = tree.size;
+    const shown = new Shown(n);
     const stack = [hoist];
     const above = new Int32Array(n).fill(-1); // nearest visible ancestor
     while (stack.length) {
       const node = /** @type {number} */ (stack.pop());
       const up = above[node];
       const seen = visible(node);
-      if (seen) this.#attach(node, up), order.push(node);
+      if (seen) shown.#attach(node, up);
       const mark = stack.length;
       for (let c = tree.first[node]; c >= 0; c = tree.next[c]) above[c] = seen ? node : up, stack.push(c);
       reverseTail(stack, mark);
     }
-    /** Every visible node after its parent. */
-    this.order = order;
+    return shown;
+  }
+
+  /**
+   * The same without the nodes after `limit`; in a tree that grew in order none of those is above another.
+   * @param {number} limit
+   */
+  upTo(limit) {
+    const shown = new Shown(limit + 1);
+    for (const node of this.order) if (node <= limit) shown.#attach(node, this.parent[node]);
+    return shown;
   }
 
   /**
@@ -68,6 +85,7 @@ class Shown {
    */
   #attach(node, parent) {
     this.parent[node] = parent;
+    this.order.push(node);
     if (parent < 0) return void this.roots.push(node);
     if (this.first[parent] < 0) this.first[parent] = node;
     else this.next[this.last[parent]] = node;
@@ -95,7 +113,8 @@ export class Layout {
     this.active = active;
     this.folded = folded;
     this.maxLanes = maxLanes;
-    const shown = new Shown(tree, visible, hoist);
+    const shown = options.shown ?? Shown.of(tree, visible, hoist);
+    const { size } = shown;
     this.shown = shown;
     /** Visible parent of a node, or -1. */
     this.parent = shown.parent;
@@ -104,12 +123,12 @@ export class Layout {
     /** Node -> row, or -1. */
     this.row = new Int32Array(tree.size).fill(-1);
     this.nodes.forEach((node, row) => (this.row[node] = row));
-    this.lane = new Int16Array(tree.size);
+    this.lane = new Int16Array(size);
     /** Widest lane in use beside a node's row. */
-    this.gutter = new Int16Array(tree.size);
-    this.level = new Int32Array(tree.size);
-    this.place = new Int32Array(tree.size);
-    this.setsize = new Int32Array(tree.size);
+    this.gutter = new Int16Array(size);
+    this.level = new Int32Array(size);
+    this.place = new Int32Array(size);
+    this.setsize = new Int32Array(size);
     /** @type {Edge[]} */ this.edges = [];
     /** Children whose line from the parent is not drawn, and parents with how many such. @type {Set<number>} */ this.adrift = new Set();
     /** @type {Map<number, number>} */ this.forks = new Map();
@@ -128,7 +147,7 @@ export class Layout {
   /** Bring to the front the child on the active path, else the one whose subtree holds the newest entry. */
   #preferActive() {
     const { order, parent, first, next, last } = this.shown;
-    const newest = new Int32Array(this.tree.size);
+    const newest = new Int32Array(this.shown.size);
     for (let i = order.length - 1; i >= 0; i--) {
       const node = order[i];
       if (newest[node] < node) newest[node] = node;
@@ -174,9 +193,10 @@ export class Layout {
    */
   #widths() {
     const { first, next } = this.shown;
-    const width = new Int16Array(this.tree.size);
-    const trunk = new Int16Array(this.tree.size);
-    const elided = new Uint8Array(this.tree.size);
+    const { size } = this.shown;
+    const width = new Int16Array(size);
+    const trunk = new Int16Array(size);
+    const elided = new Uint8Array(size);
     for (let row = this.nodes.length - 1; row >= 0; row--) {
       const node = this.nodes[row];
       const straight = first[node];
@@ -194,7 +214,7 @@ export class Layout {
   #lanes() {
     const { first, next, roots } = this.shown;
     const { trunk, elided } = this.#widths();
-    const open = new Int16Array(this.tree.size); // widest line that passes the whole subtree
+    const open = new Int16Array(this.shown.size); // widest line that passes the whole subtree
     for (const root of roots) this.#number(root, 1);
     for (const node of this.nodes) {
       const lane = this.lane[node];
