@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_nb.errors import UserError
-from pi_nb.harness.events import ToolCallHeld
+from pi_nb.harness.events import HarnessEvent, ToolCallHeld
 from pi_nb.notebook import saved_rules
-from pi_nb.notebook.asking import Asking
+from pi_nb.notebook.askers import asker
+from pi_nb.notebook.asking import Asking, OpenQuestion
 from pi_nb.tools.policy import Answer, Question, ToolPolicy
 from pi_nb.tools.rules import Rule, Verdict
 
@@ -66,12 +67,29 @@ class Approvals:
 
     async def _ask(self, question: Question) -> Answer | None:
         """Ask about a call; meanwhile its card says so."""
-        harness = self._runtime.harness
-        await harness.tell(ToolCallHeld(question.call_id, question.tool, held=True))
+        who = asker()
+        await self._tell(ToolCallHeld(question.call_id, question.tool, held=True))
         try:
-            return await self._asking.ask(question)
+            return await self._asking.ask(question, by=who.title if who else "")
         finally:
-            await harness.tell(ToolCallHeld(question.call_id, question.tool, held=False))
+            await self._tell(ToolCallHeld(question.call_id, question.tool, held=False))
+
+    async def _tell(self, event: HarnessEvent) -> None:
+        """Tell of an event whoever shows the run that this task belongs to."""
+        who = asker()
+        if who is None:
+            await self._runtime.harness.tell(event)
+        else:
+            who.hear(event)
+
+    @property
+    def question(self) -> OpenQuestion | None:
+        """The question that waits for an answer, or None."""
+        return self._asking.question
+
+    def show_question(self) -> None:
+        """Show that question in the cell that runs now as well."""
+        self._asking.show_again()
 
     # ------------------------------------------------------------ rules
 

@@ -5,6 +5,10 @@ line's box in the cell, with the keyboard in it, even after the cell has ended (
 a page that shows them says so at once, on the way that a click would take. If none says so in time, because the page
 knows no widgets or the kernel cannot hear it while a cell runs (ipykernel 6), the buttons go and the line comes. A
 page that is only slow gets its buttons back then; the first answer counts.
+
+A page that is reloaded asks the kernel for its widgets, and waits for that behind the cell that waits for the page. So
+when the page that showed the buttons has gone, the cell ends and its run goes on in the background: the new page finds
+the question where it was, or with ``%pi_approve``.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +32,28 @@ if TYPE_CHECKING:
     from pi_nb.notebook.runtime import Runtime
     from pi_nb.views.ask_view import AskView
 
-__all__ = ["Asking", "read_answer"]
+__all__ = ["Asking", "OpenQuestion", "read_answer"]
 
 FIRST = 8.0  # seconds that a page has for its first sign of life; loading widgets may take some
 KNOWN = 15.0  # once one has answered
 AGAIN = 1.0  # after none did
 ALONE = 60.0  # where there is no line to fall back on
+LOOK = 0.25  # seconds between two looks at whether the page is still there
+
+
+@dataclass(frozen=True)
+class OpenQuestion:
+    """A question that waits for its answer.
+
+    Attributes:
+        shown: The question.
+        view: Its buttons; None where it is asked with a line.
+        answer: Takes the answer, on any thread; None where it can only be typed.
+    """
+
+    shown: Shown
+    view: AskView | None = None
+    answer: Callable[[Answer], None] | None = None
 
 
 class Asking:
@@ -42,17 +63,32 @@ class Asking:
         self._runtime = runtime
         self._patience = FIRST
         self._receipts = Receipts(runtime.ip)
+        self.question: OpenQuestion | None = None
 
-    async def ask(self, question: Question) -> Answer | None:
-        """Return what the user says to a question, or None if nobody can be asked."""
+    async def ask(self, question: Question, *, by: str = "") -> Answer | None:
+        """Return what the user says to a question, or None if nobody can be asked.
+
+        Args:
+            question: What is asked.
+            by: Which of several answers wants it.
+        """
         ip = self._runtime.ip
         if not has_stdin(ip):
             return None
         draw_for(self._runtime)  # the answer's output comes first, and says that a question is open
-        shown = await in_thread(show_question, question=question, cwd=self._runtime.session.cwd)
-        if not has_kernel(ip):
-            return await self._ask_in_terminal(shown)
-        return await self._ask_in_cell(shown)
+        shown = await in_thread(show_question, question=question, cwd=self._runtime.session.cwd, by=by)
+        self.question = OpenQuestion(shown)
+        try:
+            return await (self._ask_in_cell(shown) if has_kernel(ip) else self._ask_in_terminal(shown))
+        finally:
+            self.question = None
+
+    def show_again(self) -> None:
+        """Show the open question in the cell that runs now as well; its place is taken by the answer there, too."""
+        if self.question is not None:
+            view = self.question.view
+            below = "Answer it with the buttons, or" if view else "It is asked elsewhere; or"
+            self._receipts.show_again(*_static(self.question.shown, f"{below} {BY_MAGIC}."), view=view)
 
     async def _ask_in_terminal(self, shown: Shown) -> Answer | None:
         if self._runtime.pump is None:
@@ -93,12 +129,12 @@ class Asking:
             ready=lambda: _tell(ready, True),
             answer=lambda allowed, always, reason: _tell(answered, Answer(allowed, allowed and always, reason)),
         )
+        self.question = OpenQuestion(shown, view, lambda answer: _tell(answered, answer))
         try:
             self._receipts.show(*_static(shown), view=view)
             if await self._hears(ready, answered):
                 view.tell(heard=True)
-                answer: Answer = await answered
-                return answer
+                return await self._clicked(view, answered)
             if self._runtime.pump is None:
                 return None
             view.tell(mode="line")
@@ -113,6 +149,16 @@ class Asking:
         heard = any(sign.done() for sign in signs)
         self._patience = KNOWN if heard else AGAIN
         return heard
+
+    async def _clicked(self, view: AskView, answered: asyncio.Future[Any]) -> Answer:
+        """Return the answer of a page; if the page goes away first, let the cell go, so that the next can be heard."""
+        while not answered.done():
+            await asyncio.wait([answered], timeout=LOOK)
+            pump = self._runtime.pump
+            if pump is not None and view.abandoned and not answered.done():
+                pump.let_go()
+        answer: Answer = answered.result()
+        return answer
 
     async def _race(
         self, shown: Shown, view: AskView, ready: asyncio.Future[Any], answered: asyncio.Future[Any]
@@ -159,15 +205,21 @@ def _tell(future: asyncio.Future[Any], value: Any) -> None:
         future.get_loop().call_soon_threadsafe(give)
 
 
-def _static(shown: Shown) -> tuple[str, str]:
-    return as_html(shown, below="Answer in the line below: y (once), a (always in this session) or n."), as_text(shown)
+BY_MAGIC = "from a cell: %pi_approve yes, %pi_approve always, %pi_approve no WHY"
+
+
+def _static(
+    shown: Shown, below: str = "Answer in the line below: y (once), a (always in this session) or n."
+) -> tuple[str, str]:
+    return as_html(shown, below=below), f"{as_text(shown)}\n{below}" if BY_MAGIC in below else as_text(shown)
 
 
 def read_answer(shown: Shown, above: str, read: Callable[[str], str]) -> Answer:
     """Ask until the answer can be understood: yes, always, or no and perhaps why."""
     if above:
         sys.stdout.write(above)
-    prompt = f"Run {shown.tool}? [y]es once, [a]lways ({shown.always}), [n]o, or n and why: "
+    whose = f" for {shown.by}" if shown.by else ""
+    prompt = f"Run {shown.tool}{whose}? [y]es once, [a]lways ({shown.always}), [n]o, or n and why: "
     while True:
         try:
             word, _, rest = read(prompt).strip().partition(" ")

@@ -184,6 +184,16 @@ _ALL = (
         for sign in ("%", "%%")
         for name, does in _SPEAKING.items()
     ),
+    Command(
+        "%pi_approve",
+        "Show the question about a tool call that is open, or answer it. For runs in the background, and for a page"
+        " that was reloaded while it was asked; while a cell waits for the answer, it is asked there.",
+        arguments=(
+            Argument("answer", "yes (once), always (in this session) or no", "?", "action", ("yes", "always", "no")),
+            Argument("why", "why not; the model is told", "*", ""),
+        ),
+        prompt=True,
+    ),
     Command("%pi_abort", "Stop the run that is going on. What has arrived is kept. The stop button does the same."),
 )
 

@@ -72,9 +72,9 @@ def config_text(found: list[Setting]) -> str:
 
 
 _HOW = (
-    "%config PiMagics.model = 'provider:model' sets one for this kernel, c.PiMagics.model in ipython_config.py for all; "
-    + ", ".join(f"{variable} gives the default of {name}" for name, variable in list(VARIABLES.items())[:1])
-    + "."
+    "%config PiMagics.model = 'provider:model' sets one for this kernel, "
+    "c.PiMagics.model in ipython_config.py for all; "
+    f"{VARIABLES['model']} gives the default of model."
 )
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pi_nb.errors import PiError, UserError
 from pi_nb.harness import events
 from pi_nb.messages import AssistantMessage
+from pi_nb.notebook import askers
 from pi_nb.notebook.asks import Ask, check, check_key, check_model
 from pi_nb.notebook.caption import Caption, clean
 from pi_nb.notebook.checks import check_level
@@ -177,6 +178,7 @@ class FanJob:
 
     def __init__(self, runtime: Runtime, ask: Ask, fan: Fan) -> None:
         self.out = ask.out
+        self.left = False
         self._runtime = runtime
         self._harness = runtime.harness
         self._live = runtime.live
@@ -189,6 +191,8 @@ class FanJob:
         self._picked: int | None = None
         self._tracing = BranchTracing(runtime, len(fan.variants)) if runtime.tracing else None
         self.begun = threading.Event()
+        if ask.background:
+            self.draw()  # whatever the runs show beside their answers comes below them
         self.future: Future[Any] = runtime.submit(self._run())
         self.future.add_done_callback(lambda _: self.begun.set())
 
@@ -214,6 +218,8 @@ class FanJob:
     async def _one(self, k: int, at: str | None, beside: dict[str, Any]) -> None:
         """Run one branch; what goes wrong is that branch's own matter."""
         variant, transcript = self._fan.variants[k], self._transcripts[k]
+        hear = partial(self._hear, k)
+        askers.enter(askers.Asker(f"answer {variant.title(k + 1)}", hear))
         if self._tracing is not None:
             self._tracing.enter(k)
         try:
@@ -222,7 +228,7 @@ class FanJob:
                 at=at,
                 model=variant.model,
                 thinking_level=variant.thinking,
-                listener=partial(self._hear, k),
+                listener=hear,
                 extra=beside,
             )
             self._failures[k] = _why(answer)
@@ -230,26 +236,26 @@ class FanJob:
             self._failures[k] = clean(str(error)) or type(error).__name__
         finally:
             transcript.settle()
+            self._live.growing.end(f"{id(self)}.{k}")
 
     async def _pick(self) -> None:
         """Go on with the branch that was picked, if it came to an end."""
         if self._fan.pick is None:
             return
         run = self._transcripts[self._fan.pick - 1].snapshot()
-            self._live.growing.end(f"{id(self)}.{k}")
         if run.answer_entry is not None and run.stop_reason not in ("aborted", "error"):
             await self._harness.navigate_tree(run.answer_entry)
             self._picked = self._fan.pick
 
     def _hear(self, k: int, event: events.HarnessEvent) -> None:
         self._transcripts[k].feed(event)
+        self._live.growing.hear(event, f"{id(self)}.{k}")
         if self._tracing is not None:
             self._tracing.feed(k, event)
         self.begun.set()
 
     async def stop(self) -> None:
         """Stop all of them, also before they have begun."""
-        self._live.growing.hear(event, f"{id(self)}.{k}")
         begun = not self._harness.is_idle
         await self._harness.abort()
         if not begun:

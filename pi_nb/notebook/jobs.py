@@ -13,7 +13,7 @@ from concurrent.futures import CancelledError, Future
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pi_nb.errors import PiError, ProviderError, UserError
-from pi_nb.notebook.pump import TICK, Pump
+from pi_nb.notebook.pump import TICK, LetGo, Pump
 
 if TYPE_CHECKING:
     from pi_nb.notebook.runtime import Runtime
@@ -37,6 +37,16 @@ class Unanswered(ProviderError):
         return [f"No answer: {self}", *([self.hint] if self.hint else [])]
 
 
+class LeftAlone(UserError):
+    """The page went away while it was asked something; the run goes on without its cell."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The page went away with a question open. The run waits for the answer, in the background.",
+            hint="%pi_approve shows the question again; %pi_abort stops the run.",
+        )
+
+
 class Job(Protocol):
     """Something that goes on on the owner thread and is shown in a cell.
 
@@ -44,11 +54,13 @@ class Job(Protocol):
         future: Done when it is over.
         begun: Set once a run goes on that can be spoken to, or there will be none.
         out: Variable its result belongs in, or None.
+        left: True once no cell follows it any more.
     """
 
     future: Future[Any]
     begun: threading.Event
     out: str | None
+    left: bool
 
     def draw(self) -> None:
         """Show how it stands, if it is time."""
@@ -75,6 +87,7 @@ def follow(runtime: Runtime, begin: Callable[[], Job]) -> Any:
     Raises:
         Unanswered: The model did not answer; what had arrived is kept.
         Stopped: The user stopped it.
+        LeftAlone: The page that could answer it went away; it goes on.
         PiError: It could not begin.
     """
     pump = runtime.pump = Pump(abort=lambda: runtime.submit(job.stop()))
@@ -85,6 +98,9 @@ def follow(runtime: Runtime, begin: Callable[[], Job]) -> Any:
         raise
     try:
         pump.run(job.future, job.draw)
+    except LetGo:
+        _go_on(runtime, job)
+        raise LeftAlone from None
     except CancelledError:
         raise Stopped from None
     except PiError:
@@ -93,8 +109,9 @@ def follow(runtime: Runtime, begin: Callable[[], Job]) -> Any:
         raise
     finally:
         runtime.pump = None
-        result = job.finish()
-        _store(runtime, job, result)
+        result = None if job.left else job.finish()
+        if not job.left:
+            _store(runtime, job, result)
     if pump.interrupted:
         raise Stopped
     failure = job.failure()
@@ -165,8 +182,14 @@ class Background:
 def leave(runtime: Runtime, job: Job) -> Background:
     """Let a job go on by itself; return how to wait for it."""
     job.draw()
+    left = _go_on(runtime, job)
+    job.begun.wait(BEGIN)
+    return left
+
+
+def _go_on(runtime: Runtime, job: Job) -> Background:
+    job.left = True
     left = runtime.background = Background(runtime, job)
     _store(runtime, job, left)
     runtime.submit(left.watch())
-    job.begun.wait(BEGIN)
     return left

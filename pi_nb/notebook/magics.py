@@ -240,6 +240,16 @@ class CellMagics(Magics):
 
         say(abort(self.runtime))
 
+    @line_magic
+    @command
+    def pi_approve(self, given: Given) -> None:
+        """Show the open question, or answer it."""
+        from pi_nb.notebook.approving import approve
+
+        said = approve(self.runtime, given.text)
+        if said:
+            say(said)
+
     @line_cell_magic
     @command
     def pi_steer(self, given: Given, cell: str | None = None) -> None:

@@ -35,6 +35,7 @@ class Work:
     """Something on the owner thread that takes a while; its cell says how long already."""
 
     out: str | None = None
+    left = False
 
     def __init__(self, runtime: Runtime, what: str, work: Coroutine[Any, Any, Any], said: Callable[[Any], str]) -> None:
         self._runtime = runtime

@@ -58,18 +58,27 @@ def prompt(runtime: Runtime, ask: Ask) -> Reply | Background:
 
 
 class PromptJob:
-    """A prompt that was sent, and its cell's output."""
+    """A prompt that was sent, and its cell's output.
 
-    def __init__(self, runtime: Runtime, ask: Ask) -> None:
+    Args:
+        runtime: Where it is sent from.
+        ask: What is asked.
+        output: What shows it, where that is no cell.
+    """
+
+    def __init__(self, runtime: Runtime, ask: Ask, *, output: CellOutput | None = None) -> None:
         self.out = ask.out
+        self.left = False
         self._runtime = runtime
         self._harness = runtime.harness
         self._ask = ask
         self._transcript = Transcript()
-        self._output = output_for(runtime.ip, self._transcript, _caption(runtime, ask), quiet=ask.background)
+        self._output = output or output_for(runtime.ip, self._transcript, _caption(runtime, ask), quiet=ask.background)
         self._unsubscribe = self._harness.subscribe(self._hear)
         self._tracing = watch(runtime)
         self.begun = threading.Event()
+        if ask.background:
+            self.draw()  # whatever the run shows beside its answer comes below it
         self.future: Future[AssistantMessage] = runtime.submit(_run(runtime, ask, self._output))
         self.future.add_done_callback(lambda _: self.begun.set())
 
@@ -97,7 +106,7 @@ class PromptJob:
         self._unsubscribe()
         self._transcript.settle()
         failure = self.failure()
-        if self._ask.background and failure is not None:
+        if self.left and failure is not None:
             self._output.caption = replace(self._output.caption, why=f"No answer: {failure} {failure.hint or ''}")
         reply = _finish(self._harness, self._ask, self._transcript.snapshot(), self._output)
         self._runtime.reply = reply

@@ -12,10 +12,15 @@ from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-__all__ = ["Pump"]
+__all__ = ["LetGo", "Pump"]
 
 T = TypeVar("T")
 TICK = 0.05  # seconds between two looks at whether there is something to draw
+BEGIN = 2.0  # seconds that a thread which began a run may take to come to pumping for it
+
+
+class LetGo(Exception):
+    """The thread is needed elsewhere; what it waited for goes on without it."""
 
 
 class Pump:
@@ -30,6 +35,8 @@ class Pump:
         self._jobs: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self._tick: Callable[[], object] = lambda: None
         self._ticking = threading.Lock()
+        self._begun = threading.Event()
+        self._let_go = False
         self.interrupted = False
 
     def call(self, function: Callable[..., T], *args: Any) -> Future[T]:
@@ -53,8 +60,10 @@ class Pump:
 
         Raises:
             KeyboardInterrupt: At the second interrupt; the run may still be going on.
+            LetGo: :meth:`let_go` was called; it does go on.
         """
         self._tick = tick
+        self._begun.set()
         future.add_done_callback(lambda _: self._jobs.put(None))
         while True:
             try:
@@ -66,8 +75,14 @@ class Pump:
                 self.interrupted = True
                 self._abort()
 
+    def let_go(self) -> None:
+        """Give the thread back at once; any thread."""
+        self._let_go = True
+        self._jobs.put(None)
+
     def tick(self) -> None:
         """Do what is done at each turn; for another thread, while a job keeps the pumping one busy."""
+        self._begun.wait(BEGIN)  # a run that is quick gets here before the thread that pumps for it
         with self._ticking:
             self._tick()
 
@@ -80,3 +95,5 @@ class Pump:
             if job is not None:
                 job()
             self.tick()
+            if self._let_go and not future.done():
+                raise LetGo

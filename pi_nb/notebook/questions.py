@@ -39,6 +39,7 @@ class Shown:
         why: Why it is asked about, a sentence.
         always: What "always" would allow.
         blocks: The arguments.
+        by: Which of several answers wants it, or an empty string.
     """
 
     call_id: str
@@ -47,15 +48,28 @@ class Shown:
     why: str
     always: str
     blocks: tuple[Block, ...]
+    by: str = ""
+
+    @property
+    def asked(self) -> str:
+        """The question itself, a sentence."""
+        return f"May {self.tool} run{f' for {self.by}' if self.by else ''}?"
 
     def to_wire(self) -> dict[str, Any]:
         """Return it as JSON for a page."""
         blocks = [{"label": block.label, "kind": block.kind, "text": block.text} for block in self.blocks]
-        return {"call": self.call_id, "tool": self.tool, "why": self.why, "always": self.always, "blocks": blocks}
+        said = {"call": self.call_id, "tool": self.tool, "why": self.why, "always": self.always, "by": self.by}
+        return {**said, "blocks": blocks}
 
 
-def show_question(question: Question, cwd: str | Path) -> Shown:
-    """Return a question as it is shown; reads the file that a call would change."""
+def show_question(question: Question, cwd: str | Path, by: str = "") -> Shown:
+    """Return a question as it is shown; reads the file that a call would change.
+
+    Args:
+        question: What is asked.
+        cwd: Where paths are relative to.
+        by: Which of several answers wants it.
+    """
     blocks = tuple(Block(b.label, b.kind, _cut(visible(b.text))) for b in _blocks(question, cwd))
     return Shown(
         question.call_id,
@@ -64,6 +78,7 @@ def show_question(question: Question, cwd: str | Path) -> Shown:
         why=visible(question.why),
         always=visible(question.always),
         blocks=blocks,
+        by=visible(by),
     )
 
 
@@ -146,14 +161,14 @@ def as_html(question: Shown, *, below: str = "") -> str:
     rows = [f'<div class="pi-part">{escape(block.label)}</div>{block_html(block)}' for block in question.blocks]
     how = f'<p class="pi-notice">{escape(below)}</p>' if below else ""
     return (
-        f'<div class="pi-ask"><div><b>May {escape(question.tool)} run?</b> '
+        f'<div class="pi-ask"><div><b>{escape(question.asked)}</b> '
         f'<span class="pi-why">{escape(question.why)}</span></div>{"".join(rows)}{how}</div>'
     )
 
 
 def as_text(question: Shown) -> str:
     """Return a question as plain text."""
-    lines = [f"May {question.tool} run? {question.why}"]
+    lines = [f"{question.asked} {question.why}"]
     for block in question.blocks:
         lines += [f"  {block.label}:", *(f"    {line}" for line in block.text.splitlines())]
     return "\n".join(lines)

@@ -28,6 +28,7 @@ class Receipts:
         self._cell: object = None
         self._lines: list[tuple[str, str]] = []
         self._handle: DisplayHandle | None = None
+        self._again: list[DisplayHandle] = []  # in other cells
 
     def open(self) -> None:
         """Begin a question; if it belongs to another cell than the one before, its output is a new one."""
@@ -41,19 +42,26 @@ class Receipts:
 
     def show(self, html: str, text: str, *, view: AskView | None = None) -> None:
         """Show the open question: live if a view is given and the page knows widgets."""
-        data: dict[str, Any] = {"text/html": _page(self._html() + html), "text/plain": f"{self._text()}{text}"}
-        if view is not None:
-            data[VIEW] = {"version_major": 2, "version_minor": 0, "model_id": view.model_id}
-        self._publish(data)
+        self._publish(_bundle(_page(self._html() + html), f"{self._text()}{text}", view))
+
+    def show_again(self, html: str, text: str, *, view: AskView | None = None) -> None:
+        """Show the open question in the cell that runs now as well."""
+        handle = DisplayHandle()
+        self._again.append(handle)
+        handle.display(_bundle(_page(html), text, view), raw=True)
 
     def add(self, shown: Shown, answer: Answer | None) -> None:
-        """Put a line in the place of the question."""
+        """Put a line in the place of the question, wherever it was shown."""
+        mark, said = _line(shown, answer)
+        for handle in self._again:
+            handle.update(_bundle(_page(_said_html(mark, said)), f"[{mark} {said}]"), raw=True)
+        self._again.clear()
         if self._handle is not None:
-            self._lines.append(_line(shown, answer))
-            self._publish({"text/html": _page(self._html()), "text/plain": self._text().removesuffix("\n")})
+            self._lines.append((mark, said))
+            self._publish(_bundle(_page(self._html()), self._text().removesuffix("\n")))
 
     def _html(self) -> str:
-        return "".join(f'<div class="pi-why">{escape(mark)} {escape(text)}</div>' for mark, text in self._lines)
+        return "".join(_said_html(mark, text) for mark, text in self._lines)
 
     def _text(self) -> str:
         return "".join(f"[{mark} {text}]\n" for mark, text in self._lines)
@@ -66,12 +74,23 @@ class Receipts:
             self._handle.update(data, raw=True)
 
 
+def _bundle(html: str, text: str, view: AskView | None = None) -> dict[str, Any]:
+    data: dict[str, Any] = {"text/html": html, "text/plain": text}
+    if view is not None:
+        data[VIEW] = {"version_major": 2, "version_minor": 0, "model_id": view.model_id}
+    return data
+
+
+def _said_html(mark: str, text: str) -> str:
+    return f'<div class="pi-why">{escape(mark)} {escape(text)}</div>'
+
+
 def _page(body: str) -> str:
     return portable(f'<div class="pi-nb">{STYLE}{body}</div>')
 
 
 def _line(shown: Shown, answer: Answer | None) -> tuple[str, str]:
-    what = f"{shown.tool} {shown.title}".strip()
+    what = f"{shown.tool} {shown.title}".strip() + (f" for {shown.by}" if shown.by else "")
     if answer is None:
         return "—", f"not answered: {what}"
     if not answer.allowed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from IPython.core.magic import line_magic, magics_class
 
 from pi_nb.errors import UserError
-from pi_nb.notebook.magics import Given, CellMagics, command, say
+from pi_nb.notebook.magics import CellMagics, Given, command, say
 
 __all__ = ["RunMagics"]
 

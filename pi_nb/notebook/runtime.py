@@ -263,6 +263,11 @@ class Runtime:
         Raises:
             UserError: One is.
         """
+        if self._approvals is not None and self._approvals.question is not None:
+            raise UserError(
+                "A run is still going on, and waits for an answer.",
+                hint="%pi_approve shows the question; %pi_abort stops the run.",
+            )
         if self.busy:
             raise UserError(
                 "A run is still going on.",

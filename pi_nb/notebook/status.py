@@ -33,6 +33,7 @@ def facts(runtime: Runtime) -> list[tuple[str, str]]:
         ("leaf", leaf_line(session)),
         ("model", model if context.model else f"{model}. {why_model(runtime)}"),
         ("run", "going on; %pi_steer TEXT speaks to it, %pi_abort stops it" if runtime.busy else ""),
+        ("question", _question(runtime)),
         ("thinking", harness.thinking_level),
         ("tools", tools),
         (
@@ -98,6 +99,11 @@ def brief(session: Session, entry_id: str | None) -> str:
         return ""
     line = " ".join(str(entry_line(entry)).replace("\\n", " ").split())
     return line if len(line) <= PREVIEW else line[: PREVIEW - 1] + "…"
+
+
+def _question(runtime: Runtime) -> str:
+    question = runtime.approvals.question
+    return f"{question.shown.asked} %pi_approve shows all of it, %pi_approve yes answers." if question else ""
 
 
 def _file(session: Session) -> str:

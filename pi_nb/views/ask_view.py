@@ -3,6 +3,7 @@
 ::
 
     page -> kernel   ready{call} · answer{call, allowed, always, reason}     each again and again until it was heard
+                     here{call, page}, every ten seconds · gone{call, page}, once, when the page is left or reloaded
 
 Whether a page shows it, and whether its clicks get through while a cell runs, cannot be known beforehand: the page may
 know no widgets, the kernel may have no subshells. A page that says ``ready`` in time has shown both.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -21,6 +23,8 @@ import anywidget
 import traitlets
 
 __all__ = ["AskView"]
+
+SILENCE = 150.0  # seconds after which a page that says nothing is gone; browsers wake hidden pages once a minute
 
 
 @cache
@@ -57,6 +61,8 @@ class AskView(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]
     ) -> None:
         self._wire = threading.Lock()
         self._open = True
+        self._pages: dict[str, float] = {}  # when each was heard last
+        self._met = False
         super().__init__(question=dict(question))
         _unroute(self)
         call = question["call"]
@@ -66,6 +72,8 @@ class AskView(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]
                 return
             if content.get("op") == "ready":
                 ready()
+            elif content.get("op") in ("here", "gone"):
+                self._meet(str(content.get("page")), here=content["op"] == "here")
             elif content.get("op") == "answer" and isinstance(content.get("allowed"), bool):
                 answer(content["allowed"], content.get("always") is True, str(content.get("reason") or ""))
 
@@ -73,6 +81,21 @@ class AskView(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]
 
     def __repr__(self) -> str:
         return f"<AskView {self.question.get('tool')} {self.mode if self._open else 'closed'}>"
+
+    def _meet(self, page: str, *, here: bool) -> None:
+        """Note that a page is there, or has gone."""
+        with self._wire:
+            if here:
+                self._pages[page], self._met = time.monotonic(), True
+            else:
+                self._pages.pop(page, None)
+
+    @property
+    def abandoned(self) -> bool:
+        """True if there was a page, and now there is none any more."""
+        with self._wire:
+            lately = time.monotonic() - SILENCE
+            return self._met and not any(heard > lately for heard in self._pages.values())
 
     def tell(self, **traits: Any) -> None:
         """Change what the page knows; any thread."""

@@ -54,11 +54,20 @@ def page(chrome: Any, tmp_path: Path, request: pytest.FixtureRequest) -> Iterato
     context = chrome.new_context(viewport={"width": 1500, "height": 1100})
     fresh = context.new_page()
     wrong: list[str] = []
-    fresh.on("dialog", lambda dialog: (wrong.append(f"dialogue: {dialog.message}"), dialog.dismiss()))
+    fresh.on("dialog", lambda dialog: _answer(dialog, wrong))
     fresh.on("pageerror", lambda error: _is_ours(error) and wrong.append(f"script error: {error}"))
     yield fresh
     context.close()
     assert not wrong, wrong
+
+
+def _answer(dialog: Any, wrong: list[str]) -> None:
+    """Let a page be left whose notebook is not saved; any other dialogue is wrong."""
+    if dialog.type == "beforeunload":
+        dialog.accept()
+        return
+    wrong.append(f"dialogue: {dialog.message}")
+    dialog.dismiss()
 
 
 def _is_ours(error: Any) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.browser.jupyter import Notebook, Server
+from tests.browser.jupyter import READY, Notebook, Server
 
 pytestmark = pytest.mark.browser
 
@@ -25,6 +26,8 @@ def script(*calls):
     n.current().registry = pi_nb.Registry([pi_nb.ScriptedProvider([*replies, Reply("All done.")])])
 n.current().settings.model = "scripted:x"
 """
+SET = """([index, text]) => window.jupyterapp.shell.currentWidget.content.widgets[index]
+  .model.sharedModel.setSource(text)"""
 KERNELS = ["python3", "ipykernel-7.3.0"]
 
 
@@ -51,6 +54,11 @@ def opened(opener: Opener, server: Server, calls: str, *, tools: str, kernel: st
         nb.run(index)
     nb.start(3)
     return nb
+
+
+def edit(nb: Notebook, index: int, text: str) -> None:
+    """Write into a cell."""
+    nb.page.evaluate(SET, [index, text])
 
 
 def card(page: Any) -> Any:
@@ -173,6 +181,54 @@ def test_buttons_work_in_notebook_7(classic: Server, open_notebook: Opener, page
     page.get_by_role("button", name="Allow once").click()
     nb.wait_idle(3)
     assert "you allowed bash echo seven" in nb.output(3)
+
+
+def reload(nb: Notebook) -> None:
+    """Reload the page, as its user would, and wait until its kernel can be talked to."""
+    nb.page.reload()
+    nb.page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
+    nb.page.wait_for_function(READY, timeout=60_000)
+
+
+def wait_file(path: Path) -> None:
+    """Wait until a file is there."""
+    deadline = time.monotonic() + 20
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert path.exists()
+
+
+@pytest.mark.parametrize("app", ["lab", "classic"])
+@pytest.mark.parametrize("saved", [True, False], ids=["saved", "unsaved"])
+def test_a_reload_while_a_question_is_open(
+    request: pytest.FixtureRequest, open_notebook: Opener, page: Any, app: str, saved: bool
+) -> None:
+    """The page that comes back has the question with its buttons where it was saved, else %pi_approve shows it."""
+    server: Server = request.getfixturevalue(app)
+    file = server.root / f"reloaded-{saved}.txt"
+    nb = opened(open_notebook, server, f'("bash", {{"command": "touch {file.name}"}})', tools="bash")
+    page.get_by_role("button", name="Allow once").wait_for()
+    page.wait_for_timeout(500)
+    if saved:
+        nb.save()
+    reload(nb)
+    if not saved:
+        assert card(page).count() == 0
+        edit(nb, 4, "%pi")
+        assert "May bash run? %pi_approve shows all of it" in nb.run(4)
+        edit(nb, 4, "%pi_approve")
+        nb.run(4)
+    button = page.get_by_role("button", name="Allow once")
+    button.wait_for()
+    assert file.name in card(page).inner_text()
+    snap(page, f"reloaded-{app}-{'saved' if saved else 'unsaved'}")
+    button.click()
+    wait_file(file)
+    page.wait_for_function("() => document.querySelectorAll('.pi-ask-card').length === 0")
+    if not saved:
+        assert f"✓ you allowed bash touch {file.name}" in nb.output(4)
+    edit(nb, 4, "import pi_nb.notebook as n\nprint(n.current().background.wait(20).text)")
+    assert "All done." in nb.run(4)
 
 
 def test_all_tools_are_listed(lab: Server, open_notebook: Opener, page: Any) -> None:

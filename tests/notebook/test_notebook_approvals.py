@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -162,6 +163,104 @@ def test_an_interrupt_while_asking_stops_the_run(kernel: Any, tmp_path: Path) ->
         assert result.error.startswith("Stopped.")
         assert not (tmp_path / "x").exists()
         assert kernel.run("1 + 1").shown[0]["text/plain"] == "2"
+
+
+def test_a_page_that_goes_away_frees_the_kernel(kernel: Any, tmp_path: Path) -> None:
+    """The cell ends and says what to do; the run waits; status, the next prompt and %pi_approve tell of it."""
+    page = Page(kernel)
+    request = ask(kernel, f"call('bash', command='touch {tmp_path / 'x'}')")
+    widget, _ = page.question(request)
+    page.say(widget, op="ready", call="c1")
+    for other in ("p1", "p2"):
+        page.say(widget, op="here", call="c1", page=other)
+    page.say(widget, op="gone", call="c1", page="p1")
+    time.sleep(1)
+    page.say(widget, op="gone", call="c1", page="p2")
+    left = kernel.finish(request)
+    assert left.error.splitlines() == [
+        "The page went away with a question open. The run waits for the answer, in the background.",
+        "%pi_approve shows the question again; %pi_abort stops the run.",
+    ]
+    assert "May bash run? %pi_approve shows all of it" in kernel.run("%pi").answer["text/plain"]
+    refused = kernel.run("%pi more").error
+    assert refused.startswith("A run is still going on, and waits for an answer.\n%pi_approve shows the question")
+    again = kernel.run("%pi_approve").answer
+    assert again["application/vnd.jupyter.widget-view+json"]["model_id"] == widget
+    assert "touch" in again["text/plain"]
+    assert kernel.run("%pi_approve maybe").error.startswith("'maybe' is no answer.")
+    assert kernel.run("%pi_approve yes").stream.startswith("Allowed, once. bash touch")
+    assert kernel.run("print(_nb.current().background.wait(20).text)").stream == "done\n"
+    assert (tmp_path / "x").exists()
+    assert kernel.run("%pi_approve yes").error.startswith("No question is open.")
+
+
+def test_a_page_that_falls_silent_is_gone(kernel: Any) -> None:
+    """A browser that was killed cannot say so; what it shows then is denied from a cell, with a reason as typed."""
+    kernel.run("import pi_nb.views.ask_view as _view; _view.SILENCE = 1.5")
+    page = Page(kernel)
+    request = ask(kernel, "call('bash', command='false')")
+    widget, _ = page.question(request)
+    page.say(widget, op="ready", call="c1")
+    page.say(widget, op="here", call="c1", page="p1")
+    assert kernel.finish(request, timeout=20).error.startswith("The page went away")
+    assert kernel.run("%pi_approve no don't {do} that").stream == "Denied. bash false\n"
+    kernel.run("_nb.current().background.wait(20); _view.SILENCE = 150.0")
+    sent = kernel.run("print(provider.requests[-1].messages[-1].content[0].text)").stream
+    assert sent == "Not run: the user said no: don't {do} that\n"
+
+
+def test_columns_ask_in_their_own_name(kernel: Any, tmp_path: Path) -> None:
+    """Each of several answers asks for itself, one after the other, and is answered for itself."""
+    kernel.run(
+        "def same(request):\n"
+        "    asked = request.messages[-1].role == 'toolResult'\n"
+        f"    return Reply('done') if asked else call('bash', command='echo x >> {tmp_path / 'x'}')\n"
+        "provider = script(*[same] * 6)"
+    )
+    page = Page(kernel)
+    request = kernel.start("%pi --n 3 --out answers go")
+    names = []
+    for allowed in (True, False, True):
+        widget, state = page.question(request)
+        names.append(state["question"]["by"])
+        page.say(widget, op="answer", call="c1", allowed=allowed, always=False, reason="not you")
+    result = kernel.finish(request)
+    assert (result.status, sorted(names)) == ("ok", ["answer 1", "answer 2", "answer 3"])
+    receipts, columns = sorted(texts(result), key=lambda text: "──" in text)
+    assert [f" for {name}]" in receipts for name in names] == [True, False, True]
+    assert receipts.count("[✓ you allowed bash echo x") == 2
+    assert f" for {names[1]} (not you)]" in receipts
+    assert columns.count("Not run: the user said no: not you") == 1
+    assert columns.count("done") >= 3
+    assert (tmp_path / "x").read_text() == "x\nx\n"
+    held = [data["text/html"] for data in result.history if "may it run?" in data.get("text/html", "")]
+    assert held, "a column says that it waits"
+    kernel.run("%pi_tools bash")
+
+
+def test_a_line_names_its_column_and_an_interrupt_ends_all(kernel: Any, tmp_path: Path) -> None:
+    """Where no page answers the line says who asks; stopping there stops every column, and nothing runs."""
+    kernel.run(f"provider = script(*[lambda request: call('bash', command='touch {tmp_path / 'x'}')] * 9)")
+    for _ in range(2):
+        request = kernel.start("%pi --models scripted:a,scripted:b go")
+        prompt = kernel.client.get_stdin_msg(timeout=30)["content"]["prompt"]
+        assert prompt.startswith(("Run bash for answer 1 · scripted:a?", "Run bash for answer 2 · scripted:b?"))
+        kernel.interrupt()
+        result = kernel.finish(request)
+        assert result.error.startswith("Stopped.")
+        assert not (tmp_path / "x").exists()
+    page = Page(kernel)
+    request = kernel.start("%pi --n 2 go")
+    widget, _ = page.question(request)
+    page.say(widget, op="ready", call="c1")
+    kernel.interrupt()
+    assert kernel.finish(request).error.startswith("Stopped.")
+    request = kernel.start("%pi --n 2 --bg --out run go")
+    page.question(request)
+    assert kernel.run("%pi_abort").stream.startswith("Stopped.")
+    kernel.run("run.wait(20) if hasattr(run, 'wait') else None")
+    assert kernel.run("print(_nb.current().approvals.question, _nb.current().busy)").stream == "None False\n"
+    assert not (tmp_path / "x").exists()
 
 
 def test_with_nobody_there_a_call_is_denied_at_once(kernel: Any, tmp_path: Path) -> None:

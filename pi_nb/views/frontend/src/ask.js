@@ -7,7 +7,7 @@ import { followTheme } from "./theme.js";
 
 /**
  * @typedef {{label: string, kind: string, text: string}} Block
- * @typedef {{call: string, tool: string, why: string, always: string, blocks: Block[]}} Question
+ * @typedef {{call: string, tool: string, by: string, why: string, always: string, blocks: Block[]}} Question
  * @typedef {import("./types.js").Model} Model
  */
 
@@ -17,12 +17,44 @@ import { followTheme } from "./theme.js";
  */
 const AGAIN = [0, 100, 250, 500, 1000, 2000, 3500, 5000, 8000, 12000];
 
+/** Milliseconds after which the page says again that it is there. */
+const ALIVE = 10_000;
+
+/**
+ * Say that this page is there, for as long as it is: while it is, the cell waits for it.
+ *
+ * @param {{model: Model, signal?: AbortSignal}} props
+ */
+function initialize({ model, signal }) {
+  const { call } = /** @type {Question} */ (model.get("question"));
+  const page = Math.random().toString(36).slice(2);
+  const say = (/** @type {string} */ op) => {
+    try {
+      model.send({ op, call, page });
+    } catch {
+      // the kernel has gone
+    }
+  };
+  const here = () => say("here");
+  const gone = () => say("gone");
+  const timers = [setInterval(here, ALIVE), ...AGAIN.slice(0, 6).map((wait) => setTimeout(here, wait))];
+  window.addEventListener("pagehide", gone);
+  window.addEventListener("pageshow", here);
+  const cleanup = () => {
+    for (const timer of timers) clearInterval(timer);
+    window.removeEventListener("pagehide", gone);
+    window.removeEventListener("pageshow", here);
+  };
+  signal?.addEventListener("abort", cleanup, { once: true });
+  return cleanup;
+}
+
 /** @param {{model: Model, el: HTMLElement, signal?: AbortSignal}} props */
 function render({ model, el, signal }) {
   const question = /** @type {Question} */ (model.get("question"));
   const tell = (/** @type {object} */ content) => model.send({ ...content, call: question.call });
   const card = h("section", { class: "pi-ask-card", role: "alertdialog", tabindex: "-1" });
-  const title = h("h4", { class: "pa-title" }, "May ", h("code", { text: question.tool }), " run?");
+  const title = h("h4", { class: "pa-title" }, "May ", h("code", { text: question.tool }), question.by ? ` run for ${question.by}?` : " run?");
   const why = h("p", { class: "pa-why", text: question.why });
   const foot = h("div", { class: "pa-foot" });
   label(card, title, why);
@@ -126,4 +158,4 @@ function takeFocus(card) {
   if (!at || (at.contains(card) && !writes)) card.focus({ preventScroll: true });
 }
 
-export default { render };
+export default { initialize, render };
