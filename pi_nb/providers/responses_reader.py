@@ -11,7 +11,7 @@ from pi_nb.providers.base import StreamEvent
 from pi_nb.providers.builder import MessageBuilder
 from pi_nb.providers.failures import failure
 from pi_nb.providers.http import event_json
-from pi_nb.providers.loose import as_count, as_index, as_list, as_object, as_text
+from pi_nb.providers.loose import as_count, as_list, as_object, as_text
 from pi_nb.providers.sse import ServerSentEvent
 
 __all__ = ["ResponsesReader"]
@@ -33,7 +33,7 @@ class ResponsesReader:
         self.complete = False
         self._builder = builder
         self._started = False
-        self._open: dict[int, int] = {}  # the item's position to the block's index
+        self._open: dict[int | str, int] = {}  # the item's place to the block's index
         self._written: set[int] = set()  # blocks that have received pieces
         self._failed: ProviderError | None = None
 
@@ -73,25 +73,25 @@ class ResponsesReader:
         item = as_object(data.get("item"))
         kind = _KINDS.get(str(item.get("type")))
         if kind is not None:
-            yield self._open_item(as_index(data.get("output_index")), kind, item)
+            yield self._open_item(_place(data), kind, item)
 
-    def _open_item(self, position: int, kind: str, item: Mapping[str, Any]) -> StreamEvent:
+    def _open_item(self, place: int | str, kind: str, item: Mapping[str, Any]) -> StreamEvent:
         ids = filter(None, (as_text(item.get(name)) for name in ("call_id", "id")))
         id = "|".join(ids) if kind == "toolcall" else ""
         started = self._builder.open(kind, id=id, name=as_text(item.get("name")))
-        self._open[position] = started.index
+        self._open[place] = started.index
         return started
 
     def _item_done(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
         item = as_object(data.get("item"))
-        position = as_index(data.get("output_index"))
+        place = _place(data)
         kind = _KINDS.get(str(item.get("type")))
         if kind is None:
             self._builder.keep(item)
             return
-        if position not in self._open:
-            yield self._open_item(position, kind, item)
-        index = self._open.pop(position)
+        if place not in self._open:
+            yield self._open_item(place, kind, item)
+        index = self._open.pop(place)
         if index not in self._written:  # servers that send no pieces
             yield from self._append(index, _text_of_item(item))
         self._sign(index, kind, item)
@@ -105,17 +105,17 @@ class ResponsesReader:
             self._builder.sign(index, json.dumps(signature, separators=(",", ":")))
 
     def _delta(self, kind: str, data: dict[str, Any]) -> Iterator[StreamEvent]:
-        position = as_index(data.get("output_index"))
-        if position not in self._open:
-            yield self._open_item(position, kind, {})
-        yield from self._append(self._open[position], as_text(data.get("delta")))
+        place = _place(data)
+        if place not in self._open:
+            yield self._open_item(place, kind, {})
+        yield from self._append(self._open[place], as_text(data.get("delta")))
 
     def _content_added(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
         if as_object(data.get("part")).get("type") == "reasoning_text":
             yield from self._part_added(data)
 
     def _part_added(self, data: dict[str, Any]) -> Iterator[StreamEvent]:
-        index = self._open.get(as_index(data.get("output_index")))
+        index = self._open.get(_place(data))
         if index is not None and index in self._written:
             yield from self._append(index, "\n\n")  # between the parts of a thought
 
@@ -153,6 +153,14 @@ class ResponsesReader:
             cache_write=written,
             reasoning=as_object(usage.get("output_tokens_details")).get("reasoning_tokens"),
         )
+
+
+def _place(data: Mapping[str, Any]) -> int | str:
+    """Return what tells the items of an answer apart: their number; llama.cpp gives none, but ids."""
+    index = data.get("output_index")
+    if isinstance(index, int):
+        return index
+    return as_text(data.get("item_id")) or as_text(as_object(data.get("item")).get("id")) or 0
 
 
 def _text_of_item(item: Mapping[str, Any]) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import shutil
 import sys
 import warnings
 from collections.abc import Iterator
@@ -37,3 +39,26 @@ def leftovers_of_official_sdks(request: pytest.FixtureRequest) -> Iterator[None]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)
             gc.collect()
+
+
+@pytest.fixture(scope="session")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return the small model's file: in CI, or where it is asked for by name, because it is a 93 MB download."""
+    if not (os.environ.get("PI_NB_TEST_LOCAL") or os.environ.get("CI")):
+        pytest.skip("a real local model: set PI_NB_TEST_LOCAL=1 (downloads 93 MB)")
+    pytest.importorskip("xllamacpp")
+    from pi_nb.providers.weights import fetch
+
+    kept = os.environ.get("PI_NB_TEST_LOCAL_DIR")
+    folder = Path(kept) if kept else tmp_path_factory.mktemp("local")
+    saved = os.environ.get("PI_NB_DATA_DIR")
+    os.environ["PI_NB_DATA_DIR"] = str(folder)
+    try:
+        file = fetch()
+    finally:
+        os.environ.pop("PI_NB_DATA_DIR")
+        if saved is not None:
+            os.environ["PI_NB_DATA_DIR"] = saved
+    yield file
+    if not kept:
+        shutil.rmtree(folder)

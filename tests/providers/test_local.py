@@ -22,7 +22,6 @@ from pi_nb.providers.local import LocalProvider, fetch, installed
 from pi_nb.providers.registry import Registry
 from pi_nb.session.memory import InMemorySessionStorage
 from pi_nb.session.tree import Session
-from tests.providers.replay import collect, make_provider
 
 
 @pytest.fixture
@@ -165,17 +164,14 @@ def test_data_folders(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory):
-    """Return a provider with the real model; it needs a 93 MB download, so it is asked for by name."""
-    if not os.environ.get("PI_NB_TEST_LOCAL"):
-        pytest.skip("real local generation: set PI_NB_TEST_LOCAL=1 (downloads 93 MB)")
-    pytest.importorskip("xllamacpp")
+def real(weights):
+    """Return a provider with the real model."""
     saved = os.environ.get("PI_NB_DATA_DIR")
-    os.environ["PI_NB_DATA_DIR"] = os.environ.get("PI_NB_TEST_LOCAL_DIR") or str(tmp_path_factory.mktemp("local"))
-    fetch()
+    os.environ["PI_NB_DATA_DIR"] = str(weights.parents[1])
     provider = LocalProvider()
     yield provider
     asyncio.run(provider.aclose())
+    os.environ.pop("PI_NB_DATA_DIR")
     if saved is not None:
         os.environ["PI_NB_DATA_DIR"] = saved
 
@@ -281,29 +277,3 @@ def test_an_interrupt_while_the_prompt_is_read(real):
     assert isinstance(last, StreamDone)
     assert seconds < 10  # the prompt alone takes longer
     assert longest < 5
-
-
-@pytest.mark.parametrize("family", ["openai_chat", "anthropic", "openai_responses"])
-def test_three_formats_from_one_real_model(real, family):
-    """The server of the runtime speaks three formats: each client holds a conversation with it."""
-    engine = asyncio.run(_engine_of(real))
-    url = engine.base_url if family != "anthropic" else engine.base_url.removesuffix("/v1")
-
-    async def run():
-        provider = make_provider(family, url, api_key=engine._key.get())
-        first = Request(provider.model("smollm2"), (UserMessage(content="Say hello."),), max_tokens=16)
-        answer = (await collect(provider, first))[-1]
-        history = (*first.messages, answer.message, UserMessage(content="Say it again."))
-        again = (await collect(provider, Request(first.model, history, max_tokens=16)))[-1]
-        await provider.aclose()
-        return answer, again
-
-    for last in asyncio.run(run()):
-        assert isinstance(last, StreamDone), last.error
-        assert last.message.text
-        assert last.message.usage.output > 0
-
-
-async def _engine_of(provider):
-    await _ask(provider, "smollm2", "Hi", max_tokens=1)
-    return provider._loaded

@@ -171,3 +171,22 @@ def test_cut_by_the_output_limit():
     """An incomplete response is an answer that was cut."""
     stopped = completed("incomplete", incomplete_details={"reason": "max_output_tokens"})
     assert read(CREATED, stopped)[-1].message.stop_reason == "length"
+
+
+def test_items_without_numbers():
+    """A server that numbers nothing, and ends its items only when all have begun, is read by their ids."""
+    thought, call = {"type": "reasoning", "id": "rs_1"}, {"type": "function_call", "id": "fc_1", "call_id": "call_1"}
+    events = [
+        {"type": "response.output_item.added", "item": thought},
+        {"type": "response.reasoning_text.delta", "item_id": "rs_1", "delta": "hm"},
+        {"type": "response.output_item.added", "item": {**call, "name": "ls"}},
+        {"type": "response.function_call_arguments.delta", "item_id": "fc_1", "delta": "{}"},
+        {"type": "response.output_item.done", "item": thought},
+        {"type": "response.output_item.done", "item": {**call, "name": "ls", "arguments": "{}"}},
+    ]
+    message = read(CREATED, *events, completed())[-1].message
+    signed = json.dumps(thought, separators=(",", ":"))
+    assert message.content == (
+        ThinkingContent(thinking="hm", thinking_signature=signed),
+        ToolCall(id="call_1|fc_1", name="ls", arguments={}),
+    )
