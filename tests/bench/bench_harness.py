@@ -15,13 +15,22 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from pi_nb import AgentHarness, Model, Registry, Reply, ScriptedProvider, Session, SessionRepo
-from pi_nb.messages import AssistantMessage, TextContent, UserMessage
+from pi_nb.messages import AssistantMessage, TextContent, Usage, UserMessage
+from pi_nb.providers.anthropic import AnthropicProvider
 
 HERE = Path(__file__).parent
+WHAT = (
+    *(("deltas", number) for number in (2_000, 20_000, 100_000)),
+    *(("first", number) for number in (100, 10_000)),
+    ("compacted", 10_000),
+)
 
 
 async def deltas(count: int) -> dict[str, Any]:
@@ -42,40 +51,79 @@ async def deltas(count: int) -> dict[str, Any]:
     return {"seen": seen, "usPerDelta": wall / seen * 1e6, "cpuUsPerDelta": cpu / seen * 1e6}
 
 
-async def first_request(entries: int) -> dict[str, Any]:
-    """Prompt a session of so many entries; say how long it takes until the provider is asked."""
+async def first_request(entries: int, *, compacted: bool = False) -> dict[str, Any]:
+    """Open a session of so many entries and prompt it; say how long it takes until the provider is asked.
+
+    ``asked`` are milliseconds from ``prompt`` to the call of the provider: the first after the file was opened, the
+    median of the next, the first after the leaf was moved to another branch. ``body`` is the same to the finished
+    JSON of an Anthropic request, and so has the provider's own work in it, and every message read from its line;
+    ``readAhead`` is the first one again, the messages having been read while the harness was idle.
+    """
     with tempfile.TemporaryDirectory() as folder:
         with SessionRepo(folder).create(folder) as session:
-            _fill(session, entries)
-            file = session.file
-        asked: list[float] = []
-
-        def answer(_request: Any) -> Reply:
-            asked.append(time.perf_counter())
-            return Reply("ok")
-
-        with SessionRepo(folder).open(str(file)) as session:
-            model = Model("scripted", "any", context_window=10**9)  # nothing is to be compacted
-            registry = Registry([ScriptedProvider([answer] * 5, models=[model])])
-            harness = AgentHarness(session, model="scripted:any", registry=registry)
-            found = []
-            for _ in range(5):
-                begin = time.perf_counter()
-                await harness.prompt("and now?")
-                found.append((asked[-1] - begin) * 1000)
-    return {"entries": entries, "firstMs": found[0], "nextMs": statistics.median(found[1:])}
+            _fill(session, entries, compacted=compacted)
+            file, fork = session.file, session.path()[-5].id
+        cold = await _prompts(folder, file, fork)
+        ahead = await _prompts(folder, file, fork, read_ahead=True)
+        return {"entries": entries} | cold | {"readAheadBodyMs": ahead["bodyMs"]}
 
 
-def _fill(session: Session, entries: int) -> None:
+async def _prompts(folder: str, file: Any, fork: str, *, read_ahead: bool = False) -> dict[str, float]:
+    asked: list[float] = []
+    bodies: list[float] = []
+    anthropic = AnthropicProvider(api_key="none")
+
+    def answer(request: Any) -> Reply:
+        asked.append(time.perf_counter())
+        model = Model("anthropic", "any", api="anthropic-messages")
+        orjson.dumps(anthropic.payload(replace(request, model=model)))
+        bodies.append(time.perf_counter())
+        return Reply("ok", usage=Usage.of(input=1, output=1))
+
+    begin = time.perf_counter()
+    with SessionRepo(folder).open(str(file)) as session:
+        model = Model("scripted", "any", context_window=10**9)  # nothing is to be compacted
+        registry = Registry([ScriptedProvider([answer] * 6, models=[model])])
+        harness = AgentHarness(session, model="scripted:any", registry=registry)
+        opened = time.perf_counter() - begin
+        if read_ahead:
+            await harness.read_ahead()
+        times = []
+        for number in range(6):
+            if number == 5:
+                session.move_to(fork)
+            begin = time.perf_counter()
+            await harness.prompt("and now?")
+            times.append(((asked[-1] - begin) * 1000, (bodies[-1] - begin) * 1000))
+    first, *rest, moved = times
+    return {
+        "openMs": opened * 1000,
+        "askedMs": first[0],
+        "nextAskedMs": statistics.median(found[0] for found in rest),
+        "movedAskedMs": moved[0],
+        "bodyMs": first[1],
+        "nextBodyMs": statistics.median(found[1] for found in rest),
+    }
+
+
+def _fill(session: Session, entries: int, *, compacted: bool) -> None:
+    """Write questions and answers of 2 KB; compacted, all but the last tenth is summarised."""
+    kept = ""
     for number in range(entries // 2):
-        session.append_message(UserMessage(content=f"question {number}", timestamp=number))
-        content = (TextContent(text=f"answer {number}"),)
+        question = session.append_message(UserMessage(content=f"question {number}", timestamp=number))
+        if number == entries * 9 // 20:
+            kept = question
+        content = (TextContent(text=f"answer {number} " + "word " * 400),)
         session.append_message(AssistantMessage(content=content, provider="scripted", model="any", stop_reason="stop"))
+    if compacted:
+        session.append_compaction("what was said", kept, 10**6)
 
 
 def one(kind: str, number: int) -> dict[str, Any]:
     """Make one measurement in this process."""
-    return asyncio.run(deltas(number) if kind == "deltas" else first_request(number))
+    if kind == "deltas":
+        return asyncio.run(deltas(number))
+    return asyncio.run(first_request(number, compacted=kind == "compacted"))
 
 
 def measured(command: list[str]) -> dict[str, Any]:
@@ -97,7 +145,7 @@ def main() -> None:
     if args.one:
         print(json.dumps(one(args.one[0], int(args.one[1]))))
         return
-    for kind, number in (("deltas", 2_000), ("deltas", 20_000), ("deltas", 100_000), ("first", 100), ("first", 10_000)):
+    for kind, number in WHAT:
         commands = {"pi_nb": [sys.executable, __file__, "--one", kind, str(number)]}
         if args.pi and kind == "deltas":
             commands["pi"] = [args.node, str(HERE / "bench_harness.mjs"), args.pi, str(number)]

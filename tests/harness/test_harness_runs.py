@@ -5,7 +5,7 @@ import pytest
 
 from pi_nb.errors import HarnessError, SessionError
 from pi_nb.harness.tools import ToolResult, tool
-from pi_nb.messages import TextContent, UserMessage
+from pi_nb.messages import AssistantMessage, TextContent, UserMessage
 from pi_nb.models import Model
 from pi_nb.providers.scripted import Reply
 from pi_nb.session.repo import SessionRepo
@@ -481,3 +481,44 @@ def test_a_subscriber_whose_own_work_is_cancelled_fails_the_run():
     answer = asyncio.run(made.harness.prompt("go"))
     assert (answer.stop_reason, answer.error_message) == ("error", "CancelledError")
     assert made.types[-1] == "settled"
+
+
+def long_session(folder, rounds=300):
+    with SessionRepo(folder).create(str(folder)) as session:
+        for number in range(rounds):
+            session.append_message(UserMessage(content=f"question {number}"))
+            content = (TextContent(text=f"answer {number}"),)
+            session.append_message(AssistantMessage(content=content, provider="scripted", model="one"))
+        return session.file
+
+
+def test_a_request_does_not_wait_for_old_messages_to_be_read(tmp_path):
+    """A long session's first request is made before its messages are read; whoever looks at them finds them all."""
+    read = []
+
+    def answer(request):
+        read.append(len(made.session.storage._cache))
+        return str(len(tuple(request.messages)))
+
+    with SessionRepo(tmp_path).open(long_session(tmp_path)) as session:
+        made = bench(answer, session=session)
+        assert asyncio.run(made.harness.prompt("go")).text == "601"
+    assert read[0] < 20
+
+
+def test_old_messages_can_be_read_ahead(tmp_path):
+    """While nobody says anything they are read a few at a time; a prompt that comes meanwhile is not kept."""
+    with SessionRepo(tmp_path).open(long_session(tmp_path)) as session:
+        made = bench("Hello.", session=session)
+
+        async def work():
+            reading = asyncio.create_task(made.harness.read_ahead())
+            await asyncio.sleep(0)
+            answer = await made.harness.prompt("go")
+            await asyncio.wait_for(reading, 10)
+            await made.harness.read_ahead()
+            return answer
+
+        assert asyncio.run(work()).text == "Hello."
+        assert len(session.storage._cache) >= 600
+        assert len(made.provider.requests[0].messages) == 601
