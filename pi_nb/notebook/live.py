@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Live"]
 
+_LONG = 1_000  # entries; a session as long as that is read ahead of its first prompt
+
+
 
 class Live:
     """The harness of one session and its view, made when first wanted."""
@@ -47,6 +50,8 @@ class Live:
         self._agent = agent if isinstance(agent, NotebookTreeAgent) else NotebookTreeAgent(runtime)
         self.growing = Growing(self._grow)
         self._unsubscribe = self.harness.subscribe(self._feed)
+        if len(session) > _LONG:
+            self._owner.submit(self.harness.read_ahead())
 
     @property
     def tree_view(self) -> TreeView:
