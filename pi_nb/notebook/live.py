@@ -25,7 +25,6 @@ __all__ = ["Live"]
 _LONG = 1_000  # entries; a session as long as that is read ahead of its first prompt
 
 
-
 class Live:
     """The harness of one session and its view, made when first wanted."""
 
