@@ -45,6 +45,7 @@ _HOMES = {
     "ToolResult": "pi_nb.harness.tools",
     "TreeView": "pi_nb.views.tree_view",
     "UserError": "pi_nb.errors",
+    "load_resources": "pi_nb.harness.resource_files",
     "recording": "pi_nb.providers.record",
     "tool": "pi_nb.harness.tools",
 }

@@ -135,8 +135,8 @@ class AgentHarness(HarnessBase):
         self._activities.check("The prompt")
         return await self.prompt(self._resources.skill(name).invocation(extra))
 
-    async def prompt_from_template(self, name: str, args: Sequence[str] = ()) -> AssistantMessage:
-        """Prompt with a template and its arguments.
+    async def prompt_from_template(self, name: str, args: Sequence[str] | str = ()) -> AssistantMessage:
+        """Prompt with a template and its arguments; a string is split into words as a shell does.
 
         Raises:
             HarnessError: ``invalid_argument``: there is no such template; or as for :meth:`prompt`.

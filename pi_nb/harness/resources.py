@@ -1,8 +1,9 @@
-"""Skills and prompt templates: texts that a user calls by name."""
+"""Skills and prompt templates: texts that a user calls by name. :mod:`resource_files` loads them from folders."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -23,12 +24,14 @@ class Skill:
         description: When it is useful, for the system prompt.
         content: The instructions.
         file_path: Where they come from; relative paths in them start at its directory.
+        for_model: False if only the user may call it: :meth:`Resources.for_system_prompt` leaves it out.
     """
 
     name: str
     description: str
     content: str
     file_path: str = ""
+    for_model: bool = True
 
     def invocation(self, extra: str | None = None) -> str:
         """Return the prompt that puts the skill to use, followed by what the user adds."""
@@ -47,14 +50,21 @@ class PromptTemplate:
         name: What the user calls it.
         content: The text.
         description: What it is for.
+        arguments: What arguments it takes, for people.
     """
 
     name: str
     content: str
     description: str = ""
+    arguments: str = ""
 
-    def invocation(self, args: Sequence[str] = ()) -> str:
-        """Return the prompt with the arguments in their places; a place without an argument is empty."""
+    def invocation(self, args: Sequence[str] | str = ()) -> str:
+        """Return the prompt with the arguments in their places; a place without an argument is empty.
+
+        Args:
+            args: The arguments; a string is split into words as a shell does, so that quotes keep words together.
+        """
+        args = _words(args) if isinstance(args, str) else args
 
         def fill(place: re.Match[str]) -> str:
             number, everything, start, length = place.groups()
@@ -92,8 +102,27 @@ class Resources:
         """
         return _find(self.prompt_templates, name, "prompt template")
 
+    def for_system_prompt(self) -> str:
+        """Return the skills a model may put to use by itself, for a system prompt; empty if there are none."""
+        skills = [skill for skill in self.skills if skill.for_model and skill.file_path]
+        if not skills:
+            return ""
+        listed = "\n".join(f"- {skill.name} ({skill.file_path}): {skill.description}" for skill in skills)
+        return f"{_ABOUT_SKILLS}\n{listed}"
 
+
+_ABOUT_SKILLS = (
+    "There are instructions for some kinds of work. When a task fits one of them, read its file first and follow it;"
+    " relative paths in it start at its folder."
+)
 _Named = TypeVar("_Named", Skill, PromptTemplate)
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:  # a quote that is not closed is an apostrophe
+        return text.split()
 
 
 def _find(items: Sequence[_Named], name: str, kind: str) -> _Named:

@@ -102,6 +102,85 @@ def test_a_second_kernel_of_the_same_notebook_is_told(make_kernel: Callable[...,
     assert second.run("%pi me too").status == "ok"
 
 
+def test_two_notebooks_on_one_session(make_kernel: Callable[..., Any], tmp_path: Path) -> None:
+    """A guest reads while the owner's kernel lives, writes once it is gone, and neither takes the other's cells."""
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.ipynb").write_text("{}")
+    first = make_kernel(tmp_path, JPY_SESSION_NAME=str(tmp_path / "a.ipynb"))
+    first.run("%load_ext pi_nb\n" + answers())
+    for cell, text in (("c1", "one"), ("c2", "two")):
+        first.run(f"%pi {text}", cell=cell)
+    (file,) = files(tmp_path)
+    second = make_kernel(tmp_path, JPY_SESSION_NAME=str(tmp_path / "b.ipynb"))
+    second.run("%load_ext pi_nb\n" + answers())
+    told = second.run(f"%pi_session open {file}").stream
+    assert "It belongs to a.ipynb." in told
+    assert "read-only" in told
+    assert "%pi_session fork goes on in a copy" in told
+    assert "read-only" in second.run("%pi one", cell="c1").error
+    first.close()
+    answer = second.run("%pi one", cell="c1")
+    assert answer.status == "ok", answer.error
+    assert "Run again" not in answer.answer["text/plain"]
+    assert "another branch" not in answer.answer["text/plain"]
+    assert prompts(file) == ["/one", "/one/two", "/one/two/one"]
+    assert "Run again" in second.run("%pi one, edited", cell="c1").answer["text/plain"]
+    assert prompts(file)[3:] == ["/one/two/one, edited"]
+    number = first_number(file, "two")
+    assert "has written no prompt" in second.run(f"%pi_checkout cell:{number + 50}").error
+    assert "is being written by" in make_kernel(tmp_path, JPY_SESSION_NAME=str(tmp_path / "a.ipynb")).run(
+        "%load_ext pi_nb"
+    ).stream
+    second.close()
+    third = make_kernel(tmp_path, JPY_SESSION_NAME=str(tmp_path / "a.ipynb"))
+    back = third.run("%load_ext pi_nb\n" + answers()).stream
+    assert "b.ipynb went on in it since" in back
+    assert "Run again" in third.run("%pi two, edited", cell="c2").answer["text/plain"]
+    assert prompts(file)[4:] == ["/one/two, edited"]
+    assert "/b.ipynb" not in json.dumps(lines(file)[0])
+
+
+def test_a_free_session_of_another_notebook(make_kernel: Callable[..., Any], tmp_path: Path) -> None:
+    """Opening it says whose it is, that prompts are added to it, and how to make a copy; a copy is one's own."""
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.ipynb").write_text("{}")
+    first = make_kernel(tmp_path, JPY_SESSION_NAME=str(tmp_path / "a.ipynb"))
+    first.run("%load_ext pi_nb\n" + answers())
+    first.run("%pi one", cell="c1")
+    first.close()
+    (file,) = files(tmp_path)
+    second = make_kernel(tmp_path, JPY_SESSION_NAME=str(tmp_path / "b.ipynb"))
+    second.run("%load_ext pi_nb\n" + answers())
+    told = second.run(f"%pi_session open {file}").stream
+    assert "It belongs to a.ipynb: prompts from here are added to it" in told
+    assert "%pi_session fork makes a copy" in told
+    assert second.run("%pi_session fork").status == "ok"
+    assert second.run("%pi two", cell="c2").status == "ok"
+    assert prompts(file) == ["/one"]
+
+
+def lines(file: Path) -> list[Any]:
+    """Return a session file's lines."""
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def prompts(file: Path) -> list[str]:
+    """Return each prompt in order, written as the prompts before it and itself."""
+    entries = {line["id"]: line for line in lines(file)[1:]}
+
+    def said(entry: Any) -> str:
+        before = said(entries[entry["parentId"]]) if entry["parentId"] else ""
+        user = entry.get("message", {}).get("role") == "user"
+        return f"{before}/{entry['message']['content'][0]['text']}" if user else before
+
+    return [said(line) for line in entries.values() if line.get("message", {}).get("role") == "user"]
+
+
+def first_number(file: Path, text: str) -> int:
+    """Return the number of the cell that wrote a prompt."""
+    return next(line["cell"]["n"] for line in lines(file)[1:] if text in json.dumps(line) and "cell" in line)
+
+
 CELLS = [
     "%load_ext pi_nb\n" + answers(),
     "%%pi --label one\nfirst",

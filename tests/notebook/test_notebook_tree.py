@@ -9,7 +9,7 @@ import pytest
 
 from pi_nb.errors import UserError
 from pi_nb.messages import AssistantMessage, TextContent, UserMessage
-from pi_nb.notebook.cells import Cell, CellClock, cell_of, written_by, written_in
+from pi_nb.notebook.cells import Cell, CellClock, cell_of, notebook_within, written_by, written_in
 from pi_nb.notebook.labels import clear_label, label_entry, labels_text
 from pi_nb.notebook.place import find_place
 from pi_nb.notebook.references import answer_to, find_entry, give_label
@@ -70,6 +70,27 @@ def test_what_cells_wrote_is_found_again(session: Session) -> None:
     assert written_in(session, 2).id == two
     assert written_in(session, 9) is None
     assert cell_of(session.entry(one)) == {"id": "a", "n": 1}
+
+
+def test_cells_of_two_notebooks_are_two(tmp_path: Any) -> None:
+    """The same id and the same number in another notebook are another cell, unless that notebook was renamed."""
+    (tmp_path / "guest.ipynb").write_text("{}")
+    (tmp_path / "home.ipynb").write_text("{}")
+    home, guest = str(tmp_path / "home.ipynb"), str(tmp_path / "guest.ipynb")
+    header = Header(id="s", timestamp="2026-01-01T00:00:00.000Z", cwd="/", metadata={"notebook": home})
+    session = Session(InMemorySessionStorage(header))
+    assert (notebook_within(session, home), notebook_within(session, guest)) == (None, guest)
+    mine, _ = ask(session, "mine", Cell("a", 1))
+    theirs, _ = ask(session, "theirs", Cell("a", 1, notebook=guest))
+    assert cell_of(session.entry(theirs)) == {"id": "a", "n": 1, "notebook": guest}
+    assert [entry.id for entry in written_by(session, Cell("a"))] == [mine]
+    assert [entry.id for entry in written_by(session, Cell("a", notebook=guest))] == [theirs]
+    assert written_in(session, 1).id == mine
+    assert written_in(session, 1, notebook=guest).id == theirs
+    (tmp_path / "guest.ipynb").rename(tmp_path / "renamed.ipynb")
+    assert [e.id for e in written_by(session, Cell("a", notebook=str(tmp_path / "renamed.ipynb")))] == [theirs]
+    (tmp_path / "home.ipynb").unlink()
+    assert notebook_within(session, str(tmp_path / "renamed.ipynb")) is None
 
 
 def test_siblings_are_counted_across_settings_and_labels(session: Session) -> None:
