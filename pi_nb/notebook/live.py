@@ -86,11 +86,11 @@ class Live:
             self._view.set_status(status)
             self._agent.watch()
 
-    def close(self) -> None:
-        """Stop feeding the view and close it."""
+    def close(self, *, leaving: bool = False) -> None:
+        """Stop feeding the view and close it; or leave it in the page, because the kernel ends."""
         self._unsubscribe()
         if self._view is not None:
-            self._view.close()
+            (self._view.leave if leaving else self._view.close)()
 
     def _feed(self, event: events.HarnessEvent) -> None:
         """Tell the view of one event; on the owner thread."""

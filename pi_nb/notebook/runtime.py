@@ -79,7 +79,7 @@ class Runtime:
         self._tools: dict[str, Tool] | None = None
         self._approvals: Approvals | None = None
         self._opened: tuple[str | None, int] = (None, 0)
-        atexit.register(self.close)
+        atexit.register(self._leave)
 
     def __repr__(self) -> str:
         return f"<Runtime {self.place.kind} {self._session or 'no session yet'}>"
@@ -274,9 +274,17 @@ class Runtime:
                 hint="%pi_steer TEXT speaks to it, %pi_followup TEXT asks next, %pi_abort stops it.",
             )
 
-    def close(self) -> None:
-        """Stop what runs, close the session and the connections, end the thread. Closing twice is closing once."""
-        atexit.unregister(self.close)
+    def _leave(self) -> None:
+        """The kernel ends: close everything, but leave the tree in the page, to be looked around in."""
+        self.close(leaving=True)
+
+    def close(self, *, leaving: bool = False) -> None:
+        """Stop what runs, close the session and the connections, end the thread. Closing twice is closing once.
+
+        Args:
+            leaving: True if the page keeps its tree, because the kernel itself ends.
+        """
+        atexit.unregister(self._leave)
         with self._lock:
             live, self._live = self._live, None
             session, self._session = self._session, None
@@ -285,7 +293,7 @@ class Runtime:
             with contextlib.suppress(Exception):  # what cannot be ended properly must not keep the rest from ending
                 self.owner.submit(_finish(live, registry, self.background)).result(timeout=10)
         if live is not None:
-            live.close()
+            live.close(leaving=leaving)
         self.owner.stop()
         if session is not None:
             session.close()

@@ -327,16 +327,24 @@ class TreeView(anywidget.AnyWidget):
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         return {**data, **pictures(self.session)}, metadata
 
-    def close(self) -> None:
-        """Close the view here and in the page; nothing of it stays alive. A second call does nothing."""
-        if not self._open:
-            return
+    def leave(self) -> None:
+        """End here, because the kernel does; the page is told, and keeps what it has to be looked around in."""
+        self._say({"op": "bye"})
+        self._end()
+
+    def _end(self) -> None:
         self._open = False
         self._unsubscribe()
         self._publisher.close()
         self._still.close()
         self._desk = None
         self.unobserve_all()
+
+    def close(self) -> None:
+        """Close the view here and in the page; nothing of it stays alive. A second call does nothing."""
+        if not self._open:
+            return
+        self._end()
         layout = self.layout
         super().close()
         layout.close()

@@ -387,6 +387,17 @@ def test_a_closed_view_answers_nothing(memory: Session, comms: Comms) -> None:
     assert comm.take() == []
 
 
+def test_a_view_that_is_left_says_goodbye(memory: Session, comms: Comms) -> None:
+    """When the kernel ends the page is told and keeps its tree: the comm is not closed, and nothing more is said."""
+    view, comm = view_of(memory, comms)
+    comm.take()
+    view.leave()
+    memory.append_message({"role": "user", "content": "x"})
+    view.leave()
+    assert comm.take() == [{"method": "custom", "content": {"op": "bye"}}]
+    assert view.comm is comm
+
+
 def test_clicks_keep_the_subshell_the_page_names(memory: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """ipykernel 7.4's rerouting of comm messages is switched off; a comm without it is left alone."""
     from tests.tree_view.widget_page import RecordingComm

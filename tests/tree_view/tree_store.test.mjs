@@ -220,6 +220,18 @@ test("answers of several runs grow side by side, and each gives way to its own e
   store.close();
 });
 
+test("a kernel that says goodbye is gone at once, and one that speaks again is back", async () => {
+  const { model, store } = start();
+  model.say(delta(0, [say("a", null)]));
+  const asked = store.request("context", { entry: "a" });
+  model.say({ op: "bye" });
+  await assert.rejects(asked, /no connection/);
+  assert.deepEqual([store.link, store.tree.size], ["closed", 2]);
+  model.say(delta(1, [say("b", "a")]));
+  assert.deepEqual([store.link, store.tree.size], ["ok", 3]);
+  store.close();
+});
+
 test("an answer that comes to nothing goes away by itself", () => {
   mock.timers.enable({ apis: ["setTimeout", "Date"], now: 1_000_000 });
   const { model, store } = start();

@@ -182,6 +182,7 @@ export class Store {
     for (const [run, live] of this.lives.rows) {
       const parent = live.parent === undefined ? this.leaf : live.parent;
       if (tree.node(parent) >= 0) rows.push({ ...live, id: `${LIVE}${run}`, parent, type: "message", role: live.role ?? "assistant" });
+    if (message.op === "bye") return this.#setLink("closed");
     }
     return tree.setLive(rows);
   }
