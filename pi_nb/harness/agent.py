@@ -44,7 +44,7 @@ Prompt: TypeAlias = str | Sequence[TextContent | ImageContent]
 
 @dataclass(frozen=True, slots=True)
 class AbortResult:
-    """What waited to be said when a run was aborted; it is handed back."""
+    """What waited to be said when a run was aborted, or that was taken back; it is handed back."""
 
     cleared_steer: tuple[Message, ...]
     cleared_follow_up: tuple[Message, ...]
@@ -174,6 +174,16 @@ class AgentHarness(HarnessBase):
         self._queues.next_turn.put(_user_message(content, ()))
         await self._tell(self._queues.update())
 
+    async def take_back(self) -> AbortResult:
+        """Take back what waits to be said to the current run.
+
+        Raises:
+            HarnessError: ``hook``: a subscriber raised; it was taken back all the same.
+        """
+        result = AbortResult(self._queues.steer.clear(), self._queues.follow_up.clear())
+        await self._tell(self._queues.update())
+        return result
+
     async def _queue(self, queue: MessageQueue, content: Prompt, what: str) -> None:
         if self._activities.holder is None:
             raise HarnessError(f"There is no run to {what}.", code="invalid_state", hint="Use prompt().")
@@ -228,6 +238,7 @@ class AgentHarness(HarnessBase):
         label: str | None = None,
         exact: bool = False,
         extra: Mapping[str, Any] | None = None,
+        left: Any = LEAF,
     ) -> NavigateResult:
         """Move the leaf to an entry and become what that branch says.
 
@@ -241,13 +252,15 @@ class AgentHarness(HarnessBase):
             label: Name for the summary, or for the target if there is none.
             exact: True to put the leaf on the entry itself, whatever it is, as taking back a move does.
             extra: Fields of an application to write beside the move, such as which move it takes back.
+            left: The entry at which the branch to summarise ends; left out, it is the leaf. A branch that was left
+                without a summary can so be given one afterwards.
 
         Raises:
             HarnessError: ``busy``; ``invalid_argument``: there is no such entry; ``hook``.
             BranchSummaryError: The summary could not be made; the leaf did not move.
         """
         self._activities.check("The move", alone=True)
-        if target_id == self.session.leaf_id:
+        if target_id == self.session.leaf_id and left is LEAF:
             return NavigateResult(False, leaf_id=target_id)
         plan = plan_move(
             self.session,
@@ -258,6 +271,7 @@ class AgentHarness(HarnessBase):
             label=label,
             exact=exact,
             extra=extra,
+            left=left,
         )
         navigator = Navigator(self.session, self._hooks, self.retry, self._settings, self._tell)
         activity = Activity("branch_summary")

@@ -13,10 +13,11 @@ from pi_nb.harness.hooks import BeforeTree, Hooks, TreeDecision
 from pi_nb.harness.retry import RetryPolicy
 from pi_nb.harness.run import Settings
 from pi_nb.harness.signals import Aborted, AbortSignal, interruptible
+from pi_nb.harness.storable import storable, storable_usage
 from pi_nb.harness.summaries import Summariser
 from pi_nb.messages import UserMessage, text_of
 from pi_nb.session.entries import CustomMessageEntry, Entry, LeafEntry, MessageEntry
-from pi_nb.session.tree import Session
+from pi_nb.session.tree import LEAF, Session
 
 __all__ = ["NavigateResult", "Navigator", "destination", "plan_move"]
 
@@ -109,7 +110,11 @@ class Navigator:
 
     def _write(self, plan: TreePreparation, summary: BranchSummary, from_hook: bool) -> Entry:
         entry_id = self.session.append_branch_summary(
-            plan.old_leaf_id, summary.summary, details=summary.details, from_hook=from_hook, usage=summary.usage
+            plan.old_leaf_id,
+            summary.summary,
+            details=storable(summary.details),
+            from_hook=from_hook,
+            usage=storable_usage(summary.usage),
         )
         return self.session.entry(entry_id)
 
@@ -130,6 +135,7 @@ def plan_move(
     label: str | None,
     exact: bool = False,
     extra: Mapping[str, Any] | None = None,
+    left: Any = LEAF,
 ) -> TreePreparation:
     """Return what a move to an entry would do.
 
@@ -137,14 +143,16 @@ def plan_move(
         HarnessError: ``invalid_argument``: there is no such entry.
         SessionError: A path cannot be walked.
     """
-    if target_id is not None and session.get(target_id) is None:
-        raise HarnessError(f"There is no entry {target_id}.", code="invalid_argument")
-    left = left_branch(session, session.leaf_id, target_id)
+    old_leaf_id = session.leaf_id if left is LEAF else left
+    for named in (target_id, old_leaf_id):
+        if named is not None and session.get(named) is None:
+            raise HarnessError(f"There is no entry {named}.", code="invalid_argument")
+    branch = left_branch(session, old_leaf_id, target_id)
     return TreePreparation(
         target_id,
-        session.leaf_id,
-        left.common_ancestor_id,
-        left.entries,
+        old_leaf_id,
+        branch.common_ancestor_id,
+        branch.entries,
         summarize,
         instructions,
         replace_instructions,

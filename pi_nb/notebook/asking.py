@@ -26,6 +26,7 @@ from pi_nb.notebook.main_thread import ErrandInterrupted, ErrandStopped, draw_fo
 from pi_nb.notebook.place import has_kernel, has_stdin
 from pi_nb.notebook.questions import Shown, as_html, as_text, show_question
 from pi_nb.notebook.receipts import Receipts
+from pi_nb.notebook.tree_agent import in_tree
 from pi_nb.tools.policy import Answer, Question
 
 if TYPE_CHECKING:
@@ -73,12 +74,14 @@ class Asking:
             by: Which of several answers wants it.
         """
         ip = self._runtime.ip
-        if not has_stdin(ip):
+        if not has_stdin(ip) and not in_tree():
             return None
         draw_for(self._runtime)  # the answer's output comes first, and says that a question is open
         shown = await in_thread(show_question, question=question, cwd=self._runtime.session.cwd, by=by)
         self.question = OpenQuestion(shown)
         try:
+            if in_tree():
+                return await self._ask_in_tree(shown)
             return await (self._ask_in_cell(shown) if has_kernel(ip) else self._ask_in_terminal(shown))
         finally:
             self.question = None
@@ -89,6 +92,12 @@ class Asking:
             view = self.question.view
             below = "Answer it with the buttons, or" if view else "It is asked elsewhere; or"
             self._receipts.show_again(*_static(self.question.shown, f"{below} {BY_MAGIC}."), view=view)
+
+    async def _ask_in_tree(self, shown: Shown) -> Answer:
+        """Wait for the tree, which shows whatever question is open, or for ``%pi_approve``: there is no cell to ask in."""
+        answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self.question = OpenQuestion(shown, answer=lambda answer: _tell(answered, answer))
+        return await answered
 
     async def _ask_in_terminal(self, shown: Shown) -> Answer | None:
         if self._runtime.pump is None:

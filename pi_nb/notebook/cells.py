@@ -3,20 +3,34 @@
 The front end sends the id of the notebook cell with each execution; it stays the same when the cell is run again.
 It is stored beside the prompt's message, so the map survives the kernel. Where there is none (nbclient, papermill) a
 name is made of the cell's place in the run and its source: the same in each run of the same notebook.
+
+A notebook that is copied has the same ids. So what a cell writes into the session of another notebook names its own
+notebook as well, and neither takes the other's prompts for its own.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pi_nb.session.entries import Entry
     from pi_nb.session.tree import Session
 
-__all__ = ["Cell", "CellClock", "cell_of", "written_anywhere", "written_by", "written_in"]
+__all__ = [
+    "Cell",
+    "CellClock",
+    "cell_of",
+    "is_in",
+    "last_cell",
+    "notebook_within",
+    "written_anywhere",
+    "written_by",
+    "written_in",
+]
 
 FIELD = "cell"  # the extra field of a message entry
 
@@ -26,18 +40,24 @@ class Cell:
     """A prompt's place in the notebook.
 
     Attributes:
-        id: Name of the cell, and of the prompt in it when a cell sends several (``d4cd280e#2``).
+        id: Name of the cell, and of the prompt in it when a cell sends several (``d4cd280e#2``); empty for a prompt
+            that comes from no cell.
         number: The execution count, the ``7`` of ``[7]``; None in shells that do not count.
         stable: True if running the same cell again gives the same id.
+        notebook: The notebook it is in, where the session belongs to another one; else None.
     """
 
     id: str
     number: int | None = None
     stable: bool = True
+    notebook: str | None = None
 
     def to_wire(self) -> dict[str, Any]:
-        """Return what is stored beside the prompt's message."""
-        return {FIELD: {"id": self.id} | ({} if self.number is None else {"n": self.number})}
+        """Return what is stored beside the prompt's message; nothing where there is no cell."""
+        if not self.id:
+            return {}
+        more = {"n": self.number, "notebook": self.notebook}
+        return {FIELD: {"id": self.id} | {name: value for name, value in more.items() if value is not None}}
 
 
 class CellClock:
@@ -48,8 +68,14 @@ class CellClock:
         self._prompts = 0  # in this execution
         self._executions = 0  # with a prompt, since the extension was loaded
 
-    def now(self, ip: Any, source: str) -> Cell:
-        """Return the cell that is running; ``source`` is the prompt, which names cells that have no id."""
+    def now(self, ip: Any, source: str, notebook: str | None = None) -> Cell:
+        """Return the cell that is running.
+
+        Args:
+            ip: The shell.
+            source: The prompt, which names cells that have no id.
+            notebook: The notebook, where the session belongs to another one.
+        """
         message = _request(ip)
         execution = (message.get("header", {}).get("msg_id"), ip.execution_count)
         if execution != self._execution:
@@ -60,7 +86,7 @@ class CellClock:
         digest = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()[:8]
         name = str(front_end_id or f"{self._executions}-{digest}")
         name = name if self._prompts == 1 else f"{name}#{self._prompts}"
-        return Cell(name, _number(ip), front_end_id is not None)
+        return Cell(name, _number(ip), front_end_id is not None, notebook)
 
 
 def _number(ip: Any) -> int:
@@ -80,24 +106,55 @@ def cell_of(entry: Any) -> dict[str, Any]:
     return cell if isinstance(cell, dict) else {}
 
 
+def notebook_within(session: Session, notebook: str) -> str | None:
+    """Return a notebook's name where a session belongs to another; None if it is its own, also under an older name."""
+    bound = session.metadata.get("notebook")
+    return None if bound == notebook or (isinstance(bound, str) and _is_gone(bound)) else notebook
+
+
+def _is_gone(notebook: str) -> bool:
+    return notebook.endswith(".ipynb") and not Path(notebook).exists()
+
+
+def is_in(cell: Mapping[str, Any], notebook: str | None) -> bool:
+    """Return whether what was written beside a prompt is of a cell in this notebook."""
+    written = cell.get("notebook")
+    renamed = notebook is not None and isinstance(written, str) and _is_gone(written)
+    return bool(written == notebook or renamed)
+
+
 def written_by(session: Session, cell: Cell) -> Iterator[Entry]:
     """Yield the prompts on the session's active path that a cell wrote, newest first."""
     from pi_nb.session.storage import Trail
 
     on_path = set(Trail.of(session.path()).ids)
-    return (entry for entry in _prompts(session) if cell_of(entry).get("id") == cell.id and entry.id in on_path)
+    return (entry for entry in _written(session, cell) if entry.id in on_path)
 
 
 def written_anywhere(session: Session, cell: Cell) -> Entry | None:
     """Return the newest prompt that a cell wrote, on whichever branch, or None."""
-    return next((entry for entry in _prompts(session) if cell_of(entry).get("id") == cell.id), None)
+    return next(_written(session, cell), None)
 
 
-def written_in(session: Session, number: int, branch: int | None = None) -> Entry | None:
-    """Return the newest prompt that cell ``[number]`` wrote, anywhere or as one of several branches, or None."""
+def _written(session: Session, cell: Cell) -> Iterator[Entry]:
+    for entry in _prompts(session):
+        found = cell_of(entry)
+        if found.get("id") == cell.id and is_in(found, cell.notebook):
+            yield entry
+
+
+def last_cell(session: Session) -> dict[str, Any]:
+    """Return which cell wrote the last prompt of the active path; empty if none did."""
+    return next((cell for entry in reversed(session.path()) if (cell := cell_of(entry))), {})
+
+
+def written_in(
+    session: Session, number: int, branch: int | None = None, *, notebook: str | None = None
+) -> Entry | None:
+    """Return the newest prompt that cell ``[number]`` of a notebook wrote, as one of several branches or anywhere."""
     for entry in _prompts(session):
         cell = cell_of(entry)
-        if cell.get("n") == number and branch in (None, cell.get("branch")):
+        if cell.get("n") == number and branch in (None, cell.get("branch")) and is_in(cell, notebook):
             return entry
     return None
 

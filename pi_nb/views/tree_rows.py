@@ -133,13 +133,16 @@ def _message(fields: Fields) -> Row:
         return {"text": brief(message)}
     role = _text(message.get("role"))
     describe = _ROLES.get(role, _plain)
-    return {"role": role, **describe(message), "cell": _cell(fields.get("cell"))}
+    return {"role": role, **describe(message), **_cell(fields.get("cell"))}
 
 
-def _cell(cell: Any) -> str | None:
-    """Return the number of the notebook cell that wrote a prompt."""
-    number = _number(cell.get("n")) if isinstance(cell, Mapping) else None
-    return None if number is None else str(number)
+def _cell(cell: Any) -> Row:
+    """Return the number and the id of the notebook cell that wrote a prompt."""
+    told = _mapping(cell)
+    number = _number(told.get("n"))
+    if number is None:
+        return {}
+    return {"cell": str(number), "cell_id": brief(_text(told.get("id")).partition("#")[0], 80) or None}
 
 
 def _plain(message: Fields) -> Row:
