@@ -21,6 +21,7 @@ from pi_nb.harness.hooks import ToolCallHook, ToolResultHook
 from pi_nb.harness.listeners import told
 from pi_nb.harness.run import Run
 from pi_nb.harness.signals import Aborted, AbortSignal, interruptible, is_cancelled
+from pi_nb.harness.storable import storable
 from pi_nb.harness.tools import Tool, ToolContext, ToolResult, to_result
 from pi_nb.harness.truncation import shorten_result
 from pi_nb.messages import AssistantMessage, ToolCall, ToolResultMessage, now_ms, to_wire
@@ -324,12 +325,12 @@ def _message(outcome: _Done) -> ToolResultMessage:
 
 
 def _storable(details: Any) -> Any:
-    """Return the details if a session file can hold them, else what they look like."""
+    """Return the details as a session file can hold them."""
     try:
         plain = to_wire(details)
         json.dumps(plain, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        return {"repr": told(details, repr)}
+    except (TypeError, ValueError, RecursionError):  # no JSON, a number that is none, too deep
+        return storable(details)
     return plain
 
 

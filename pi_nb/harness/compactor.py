@@ -21,6 +21,7 @@ from pi_nb.harness.hooks import BeforeCompact, Hooks
 from pi_nb.harness.retry import RetryPolicy
 from pi_nb.harness.run import Cursor, Run, Settings
 from pi_nb.harness.signals import Aborted, AbortSignal, interruptible
+from pi_nb.harness.storable import storable, storable_usage
 from pi_nb.harness.summaries import Summariser
 from pi_nb.session.tree import Session
 
@@ -102,10 +103,10 @@ class Compactor:
                 self.session.append_compaction,
                 result.summary,
                 result.first_kept_entry_id,
-                result.tokens_before,
-                details=result.details,
+                storable(result.tokens_before) or 0,
+                details=storable(result.details),
                 from_hook=from_hook,
-                usage=result.usage,
+                usage=storable_usage(result.usage),
             )
         except SessionError as error:
             raise HarnessError(str(error), code="session", hint=error.hint) from error

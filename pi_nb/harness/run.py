@@ -11,12 +11,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from pi_nb.errors import HarnessError, ProviderError
+from pi_nb.errors import HarnessError, ProviderError, SessionError
 from pi_nb.harness.events import HarnessEvent, MessageEnd, MessageStart, SavePoint, TurnEnd
 from pi_nb.harness.hooks import Hooks
 from pi_nb.harness.queues import Queues
 from pi_nb.harness.retry import RetryPolicy
 from pi_nb.harness.signals import AbortSignal
+from pi_nb.harness.storable import storable, storable_message
 from pi_nb.harness.tools import Tool
 from pi_nb.messages import AssistantMessage, Message, TextContent, ToolResultMessage, Usage, now_ms
 from pi_nb.models import Model
@@ -150,9 +151,15 @@ class Run(Activity):
     extra: Mapping[str, Any] | None = None
 
     def keep(self, message: Message) -> str:
-        """Write a message to the session; return its entry's id."""
+        """Write a message to the session; return its entry's id. What a file cannot hold in it is replaced."""
         extra = self.extra if message is self.prompt else None
-        entry_id = self.cursor.add(self.session.append_message, message, extra=extra)
+        try:
+            entry_id = self.cursor.add(self.session.append_message, message, extra=extra)
+        except SessionError as error:
+            if error.code != "invalid_entry":
+                raise
+            message = storable_message(message)
+            entry_id = self.cursor.add(self.session.append_message, message, extra=storable(extra) if extra else None)
         self.messages.append(message)
         return entry_id
 
@@ -163,7 +170,8 @@ class Run(Activity):
 
     async def conclude(self, message: Message, error: ProviderError | None = None) -> None:
         """Write a message whose beginning was told; it is on disk before subscribers hear of its end."""
-        await self.tell(MessageEnd(message, self.keep(message), error))
+        entry_id = self.keep(message)
+        await self.tell(MessageEnd(self.messages[-1], entry_id, error))
 
     async def end_turn(self, message: AssistantMessage, results: Sequence[ToolResultMessage] = ()) -> None:
         """End a turn: subscribers first, then the configuration goes to disk, whatever they did, and takes effect."""

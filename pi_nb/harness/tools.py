@@ -281,7 +281,7 @@ def _is_blocks(value: Any) -> bool:
 
 def _json(value: Any) -> str:
     try:
-        return json.dumps(value, default=_plain, ensure_ascii=False, allow_nan=False)
+        return json.dumps(value, default=_plain, ensure_ascii=False)  # NaN is a word like others to a model
     except (TypeError, ValueError, RecursionError) as error:
         raise ToolError(f"The result cannot be given to a model: {error}") from error
 

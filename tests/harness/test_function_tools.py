@@ -198,7 +198,7 @@ def test_an_image_is_a_result():
     assert run_in_harness(picture).content == (TextContent(text="Here:"), PICTURE)
 
 
-@pytest.mark.parametrize("value", [object(), float("nan"), {"a": object()}, b"bytes", lambda: None])
+@pytest.mark.parametrize("value", [object(), {"a": object()}, b"bytes", lambda: None])
 def test_what_is_no_result_is_an_error(value):
     """Something that is neither text nor JSON is an error result, not an exception."""
 
@@ -312,7 +312,7 @@ def test_details_that_json_cannot_hold_do_not_break_the_session():
         """Odd."""
         return ToolResult("x", {"thing": object()})
 
-    assert "object object" in run_in_harness(odd).details["repr"]
+    assert "object object" in run_in_harness(odd).details["thing"]
 
 
 def test_a_tool_may_bring_its_own_executor():
