@@ -6,9 +6,9 @@
     idle ──compact─────► compaction ────► idle
     idle ──navigate────► branch_summary ► idle
 
-``prompt``, ``compact`` and ``navigate_tree`` need an idle harness; everything else may be called at any time, from the
-harness's event loop. Runs that are given a place of their own (``prompt(…, at=entry_id)``) go on beside each other and
-beside a run at the leaf.
+``prompt``, ``compact`` and ``navigate_tree`` need an idle harness, ``steer`` and ``follow_up`` one that is not; all
+else may be called at any time, from the harness's event loop. Each method says what it needs. Runs that are given a
+place of their own (``prompt(…, at=entry_id)``) go on beside each other and beside a run at the leaf.
 
     >>> harness = AgentHarness(session, model="anthropic:claude-sonnet-5-5", tools=[add])
     >>> stop = harness.subscribe(lambda event: print(event.type))
@@ -91,6 +91,8 @@ class AgentHarness(HarnessBase):
     ) -> AssistantMessage:
         """Say something and return the last answer. A provider's failure is an answer, with ``error_message`` set.
 
+        Needs an idle harness; with ``at`` there may be other runs, but no compaction and no move.
+
         Args:
             content: A text, or blocks of text and images.
             images: More images, after the text.
@@ -127,7 +129,7 @@ class AgentHarness(HarnessBase):
             self._seen = len(self.session)
 
     async def skill(self, name: str, extra: str | None = None) -> AssistantMessage:
-        """Prompt with a skill, followed by what the user adds.
+        """Prompt with a skill, followed by what the user adds. Needs an idle harness.
 
         Raises:
             HarnessError: ``invalid_argument``: there is no such skill; or as for :meth:`prompt`.
@@ -137,6 +139,8 @@ class AgentHarness(HarnessBase):
 
     async def prompt_from_template(self, name: str, args: Sequence[str] | str = ()) -> AssistantMessage:
         """Prompt with a template and its arguments; a string is split into words as a shell does.
+
+        Needs an idle harness.
 
         Raises:
             HarnessError: ``invalid_argument``: there is no such template; or as for :meth:`prompt`.
@@ -154,7 +158,7 @@ class AgentHarness(HarnessBase):
     # ------------------------------------------------------------ queues
 
     async def steer(self, content: Prompt) -> None:
-        """Say something before the next answer of the current run.
+        """Say something before the next answer of the current run. Needs a harness that is busy at the leaf.
 
         Raises:
             HarnessError: ``invalid_state``: nothing is running.
@@ -162,7 +166,7 @@ class AgentHarness(HarnessBase):
         await self._queue(self._queues.steer, content, "steer")
 
     async def follow_up(self, content: Prompt) -> None:
-        """Say something when the current run would stop.
+        """Say something when the current run would stop. Needs a harness that is busy at the leaf.
 
         Raises:
             HarnessError: ``invalid_state``: nothing is running.
@@ -170,12 +174,16 @@ class AgentHarness(HarnessBase):
         await self._queue(self._queues.follow_up, content, "follow up")
 
     async def next_turn(self, content: Prompt) -> None:
-        """Say something in front of the next prompt."""
+        """Say something in front of the next prompt. At any time.
+
+        Raises:
+            HarnessError: ``hook``: a subscriber raised; it waits all the same.
+        """
         self._queues.next_turn.put(_user_message(content, ()))
         await self._tell(self._queues.update())
 
     async def take_back(self) -> AbortResult:
-        """Take back what waits to be said to the current run.
+        """Take back what waits to be said to the current run. At any time.
 
         Raises:
             HarnessError: ``hook``: a subscriber raised; it was taken back all the same.
@@ -193,7 +201,7 @@ class AgentHarness(HarnessBase):
     # ------------------------------------------------------------ stopping
 
     async def abort(self) -> AbortResult:
-        """Stop everything and wait until the harness is idle; what waited to be said is handed back.
+        """Stop everything and wait until the harness is idle; what waited to be said is handed back. At any time.
 
         Called from within a run (by a subscriber, hook or tool) it gives the signal and does not wait.
 
@@ -223,7 +231,7 @@ class AgentHarness(HarnessBase):
         await self._tell(Abort(result.cleared_steer, result.cleared_follow_up))
 
     async def wait_for_idle(self) -> None:
-        """Return when nothing is going on that the caller does not itself work for."""
+        """Return when nothing is going on that the caller does not itself work for. At any time."""
         await self._activities.wait()
 
     # ------------------------------------------------------------ the tree
@@ -240,7 +248,7 @@ class AgentHarness(HarnessBase):
         extra: Mapping[str, Any] | None = None,
         left: Any = LEAF,
     ) -> NavigateResult:
-        """Move the leaf to an entry and become what that branch says.
+        """Move the leaf to an entry and become what that branch says. Needs an idle harness.
 
         A user message puts the leaf before it and gives its text back for editing; the current leaf does nothing.
 
@@ -285,7 +293,7 @@ class AgentHarness(HarnessBase):
         return result
 
     async def compact(self, instructions: str | None = None) -> CompactionResult:
-        """Summarise the older part of the branch, so that the context becomes smaller.
+        """Summarise the older part of the branch, so that the context becomes smaller. Needs an idle harness.
 
         Args:
             instructions: What the summary should look at especially.

@@ -135,11 +135,17 @@ class HarnessBase:
     # ------------------------------------------------------------ configuration
 
     def configuration_at(self, entry_id: str | None) -> Configuration:
-        """Return model, thinking level and tools as they would be with the leaf at an entry; None is the root."""
+        """Return model, thinking level and tools as they would be with the leaf at an entry; None is the root.
+
+        At any time.
+
+        Raises:
+            SessionError: There is no such entry, or its path is broken.
+        """
         return self._config.at(self.session, entry_id)
 
     async def set_model(self, model: str | Model) -> None:
-        """Speak to another model from the next answer on.
+        """Speak to another model from the next answer on. At any time; during a run it is written when the turn ends.
 
         Raises:
             UserError, ProviderError: There is no such model.
@@ -152,7 +158,7 @@ class HarnessBase:
         await self._tell(ModelUpdate(found, previous, source="set"))
 
     async def set_thinking_level(self, level: str) -> None:
-        """Let the model think more or less from the next answer on.
+        """Let the model think more or less from the next answer on. At any time, like :meth:`set_model`.
 
         Raises:
             HarnessError: ``invalid_argument``: there is no such level; ``session``; ``hook``.
@@ -163,7 +169,7 @@ class HarnessBase:
         await self._tell(ThinkingLevelUpdate(level, previous))
 
     async def set_active_tools(self, names: Sequence[str]) -> None:
-        """Let the model call these tools from the next answer on.
+        """Let the model call these tools from the next answer on. At any time, like :meth:`set_model`.
 
         Raises:
             HarnessError: ``invalid_argument``: a name is unknown or comes twice; ``session``; ``hook``.
@@ -172,7 +178,7 @@ class HarnessBase:
         await self.set_tools(self.tools, names)
 
     async def set_tools(self, tools: Sequence[Tool], active: Sequence[str] | None = None) -> None:
-        """Use other tools from the next answer on.
+        """Use other tools from the next answer on. At any time, like :meth:`set_model`.
 
         Args:
             tools: All tools.
@@ -191,7 +197,11 @@ class HarnessBase:
         await self._tell(ToolsUpdate(tuple(known), previous, names, previous_active, source="set"))
 
     async def set_resources(self, resources: Resources) -> None:
-        """Use other skills and prompt templates."""
+        """Use other skills and prompt templates. At any time; a run that goes on keeps those it began with.
+
+        Raises:
+            HarnessError: ``hook``: a subscriber raised.
+        """
         previous, self._resources = self._resources, resources
         await self._tell(ResourcesUpdate(resources, previous))
 
@@ -199,7 +209,7 @@ class HarnessBase:
         """Read the conversation at the leaf a little at a time, so that the request of the first prompt need not.
 
         For the time between opening a long session and saying something: it takes a tenth of one processor, and ends
-        when something begins. Without it nothing is different but for the time that request takes.
+        when something begins. Without it nothing is different but for the time that request takes. At any time.
 
         Raises:
             SessionError: The path to the leaf is broken.
@@ -230,14 +240,14 @@ class HarnessBase:
     # ------------------------------------------------------------ subscribers and hooks
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Hear the events of :mod:`pi_nb.harness.events`; return how to stop that.
+        """Hear the events of :mod:`pi_nb.harness.events`; return how to stop that. At any time.
 
         Listeners may be asynchronous; the harness waits for each. One that raises fails the run.
         """
         return self._listeners.add(listener)
 
     def on(self, hook: str, handler: Handler) -> Callable[[], None]:
-        """Add a handler to a hook of :mod:`pi_nb.harness.hooks`; return how to take it back.
+        """Add a handler to a hook of :mod:`pi_nb.harness.hooks`; return how to take it back. At any time.
 
         Raises:
             UserError: There is no hook of that name.
@@ -245,7 +255,7 @@ class HarnessBase:
         return self._hooks.add(hook, handler)
 
     async def tell(self, event: HarnessEvent) -> None:
-        """Tell the subscribers of something that a hook does, such as asking somebody.
+        """Tell the subscribers of something that a hook does, such as asking somebody. At any time.
 
         Raises:
             HarnessError: ``hook``: a subscriber raised.

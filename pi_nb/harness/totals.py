@@ -91,7 +91,7 @@ def session_totals(session: Session, *, own: bool = False) -> Totals:
     begun = time_ms(session.header.timestamp)
     if not own or session.header.parent_session is None or begun is None:
         return totals_of(session.entries())
-    return totals_of(entry for entry in session.entries() if (time_ms(entry.timestamp) or begun) >= begun)
+    return totals_of(entry for entry in session.entries() if (time_ms(entry.timestamp) or 0) > begun)
 
 
 def joint_totals(sessions: Iterable[Session]) -> Totals:

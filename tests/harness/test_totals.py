@@ -1,4 +1,5 @@
 import asyncio
+import time
 from dataclasses import replace
 
 import pytest
@@ -57,7 +58,9 @@ def test_forks_are_counted_once(tmp_path):
     """What a fork took along was spent in its parent; together both cost what was really asked."""
     made = bench(Reply("a", usage=usage(10, 1, 0.5)), folder=tmp_path)
     asyncio.run(made.harness.prompt("one"))
+    time.sleep(0.005)  # entries and forks are stamped in milliseconds
     with SessionRepo(tmp_path).fork(made.session) as fork:
+        time.sleep(0.005)
         other = bench(Reply("b", usage=usage(20, 2, 1.0)), session=fork)
         asyncio.run(other.harness.prompt("two"))
         assert session_totals(fork).input == 30
