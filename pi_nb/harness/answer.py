@@ -13,7 +13,7 @@ from pi_nb.harness.listeners import told
 from pi_nb.harness.run import ABORTED, Run, Settings, failure_message
 from pi_nb.harness.signals import Aborted, interruptible, is_cancelled
 from pi_nb.harness.tools import spec_of
-from pi_nb.messages import AssistantMessage
+from pi_nb.messages import AssistantMessage, Usage
 from pi_nb.providers.base import (
     Request,
     StreamDone,
@@ -182,9 +182,19 @@ class _Answer:
         return await self._wait(self.run.retry.delay(self.error, self.attempt))
 
     def _overflowed(self) -> bool:
+        """Return whether the conversation was too long: refused, no room left for a word, or cut without a word."""
+        message = self.message
         if self.error is not None:
             return self.error.code == "context_overflow"
-        return self.message.stop_reason == "length" and not self.message.content
+        if message.stop_reason in {"error", "aborted"}:
+            return False
+        return (message.stop_reason == "length" and not message.content) or self._was_cut(message.usage)
+
+    def _was_cut(self, usage: Usage | None) -> bool:
+        """Return whether more was sent than fits: some servers leave out the beginning then and say nothing."""
+        if usage is None:
+            return False
+        return usage.input + usage.cache_read + usage.cache_write > self.settings.model.context_window > 0
 
     async def _make_room(self) -> bool:
         made = await self.run.make_room(self.run)

@@ -11,6 +11,7 @@ from pi_nb.models import Model
 from pi_nb.providers.scripted import Reply
 from tests.harness.bench import OVERFLOW, OVERLOADED, bench, calling, refusals
 
+WINDOW = [Model("scripted", "one", context_window=10_000)]
 SMALL = CompactionSettings(keep_recent_tokens=300)
 BROKEN = ProviderError("it broke", code="truncated", retryable=True)
 
@@ -249,12 +250,31 @@ def test_an_answer_cut_before_its_first_word_counts_as_an_overflow():
     assert asyncio.run(made.harness.prompt("go")).text == "Hello."
 
 
+def cut(text):
+    """Return a reply whose provider counts more than fits into the window."""
+    return Reply(text, usage=Usage.of(input=10_500, output=10, cache_read=100))
+
+
+def test_a_conversation_that_was_cut_without_a_word():
+    """An answer to more than fits was given to a part of it: room is made, and it is asked for again, once."""
+    made = bench(cut("To a part."), "SUMMARY", "PREFIX", cut("To the whole."), models=WINDOW, compaction=SMALL)
+    talk(made)
+    assert asyncio.run(made.harness.prompt("go")).text == "To the whole."
+    assert made.kinds()[-3:] == ["user", "compaction", "assistant"]
+    assert [t for t in made.types if t.startswith("retry")] == ["retry_start", "retry_end"]
+
+
+def test_a_prompt_that_is_cut_keeps_its_answer():
+    """If there is nothing to leave out the answer counts as it is."""
+    made = bench(cut("To a part."), models=WINDOW)
+    assert asyncio.run(made.harness.prompt("go")).text == "To a part."
+    assert made.kinds() == ["user", "assistant"]
+    assert "nothing to compact" in made.harness.notices[-1]
+
+
 def full(text):
     """Return a reply whose provider counts a nearly full window."""
     return Reply(text, usage=Usage.of(input=9_000, output=100))
-
-
-WINDOW = [Model("scripted", "one", context_window=10_000)]
 
 
 def test_a_nearly_full_window_is_compacted_after_the_turn():
