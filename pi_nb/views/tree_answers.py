@@ -12,11 +12,10 @@ from pi_nb.providers.transform import sending
 from pi_nb.session.context import provenance
 from pi_nb.views.tree_rows import PREVIEW, brief, call_brief, line_at, rows
 
-__all__ = ["compare_answer", "context_answer", "delta", "entry_answer", "live_row", "written"]
+__all__ = ["context_answer", "delta", "entry_answer", "item_answer", "live_row", "plain", "written"]
 
 _CHUNK: Final = 4000  # rows in one message; a page asks for the next ones itself
 _MESSAGES: Final = 60  # messages of a context whose text is sent, the last ones
-_COMPARED: Final = 40  # messages of each side of a comparison
 _TEXT: Final = 4000  # characters of one message
 _LEFT_OUT: Final = 200
 _TAIL: Final = 2000  # characters of a growing answer
@@ -94,7 +93,7 @@ def context_answer(session: Any, entry_id: str | None) -> dict[str, Any]:
     context = session.context(entry_id)
     items = context.items
     tail = items[max(0, len(items) - _MESSAGES) :]
-    shown = [_item(item) for item in tail]
+    shown = [item_answer(item) for item in tail]
     why = _reasons(session, entry_id)
     for item, unsent in zip(shown, _unsent(context.model, tail), strict=True):
         item["why"] = unsent or why.get(item["id"], "kept")
@@ -117,41 +116,7 @@ def _unsent(model: Any, items: Sequence[Any]) -> list[str]:
     return [f"not sent: {unsent[place]}" if place in unsent else "" for place in range(len(items))]
 
 
-def compare_answer(session: Any, first: str | None, second: str | None) -> dict[str, Any]:
-    """Return how two contexts differ: how many messages they begin with in common, and those that follow in each."""
-    one, other = session.context(first).items, session.context(second).items
-    common = _common(session, (first, one), (second, other))
-    shared = _size(session, one[common - 1].entry_id) if common else 0
-    sides = {"a": _side(session, first, one, common), "b": _side(session, second, other, common)}
-    return {"common": common, "common_tokens": shared, **sides}
-
-
-def _side(session: Any, entry_id: str | None, items: Sequence[Any], common: int) -> dict[str, Any]:
-    shown = [_item(item) for item in items[common : common + _COMPARED]]
-    return {"entry": entry_id, "items": shown, "total": len(items) - common, "tokens": _size(session, entry_id)}
-
-
-def _size(session: Any, entry_id: str | None) -> int:
-    return estimate_context(session.context(entry_id), session.path(entry_id)).tokens
-
-
-def _common(session: Any, first: tuple[str | None, Any], second: tuple[str | None, Any]) -> int:
-    """Return how many messages two contexts begin with in common."""
-    one, other = first[1], second[1]
-    most = min(len(one), len(other))
-    if not _plain(session, first[0]) or not _plain(session, second[0]):
-        return next((place for place in range(most) if one[place] != other[place]), most)
-    low = 0  # on plain paths what is common comes first: halve instead of looking at every message
-    while low < most:
-        middle = (low + most + 1) // 2
-        if one[middle - 1].entry_id == other[middle - 1].entry_id:
-            low = middle
-        else:
-            most = middle - 1
-    return low
-
-
-def _plain(session: Any, entry_id: str | None) -> bool:
+def plain(session: Any, entry_id: str | None) -> bool:
     """Return whether every message of a path is sent as it is."""
     kinds = session.storage.index.types
     return _CHANGING.isdisjoint(kinds[position] for position in session.storage.walk(entry_id))
@@ -159,7 +124,7 @@ def _plain(session: Any, entry_id: str | None) -> bool:
 
 def _reasons(session: Any, entry_id: str | None) -> dict[str, str]:
     """Return why each entry of the path is or is not sent; nothing when nothing on it changes that (the usual case)."""
-    if _plain(session, entry_id):
+    if plain(session, entry_id):
         return {}
     return dict(provenance(session.path(entry_id)))
 
@@ -174,7 +139,8 @@ def _left(session: Any, entry_id: str, why: str) -> dict[str, Any]:
     return {"id": entry_id, "why": why, "type": row["type"], "text": brief(row["text"], 80)}
 
 
-def _item(item: Any) -> dict[str, Any]:
+def item_answer(item: Any) -> dict[str, Any]:
+    """Return one message of a context: at most 4,000 characters of its text, its calls, its failure."""
     message = item.message
     text = _text(message)
     out: dict[str, Any] = {"id": item.entry_id, "role": message.role, "text": text[:_TEXT]}

@@ -3,7 +3,7 @@
 The page asks, the kernel answers (custom messages, never trait changes)::
 
     page -> kernel   sync{epoch, have} · checkout{entry} · context{entry} · entry{entry} · label{entry, label}
-                     restore{entry, undoes | redoes} · compare{a, b} · focus{entry, selected}
+                     restore{entry, undoes | redoes} · compare{entries} · focus{entry, selected}
     kernel -> page   delta{from, to, rows, leaf, labels} · ack{id, …} · nak{id, error} · live{rows} · focus{entry}
 
 Only ``rev``, the length of the log, changes as the log grows; the page then asks for the rows it lacks, so a lost
@@ -38,6 +38,7 @@ from pi_nb.views.publisher import Publisher, Submit
 from pi_nb.views.still import NOTE, Still, pictures
 from pi_nb.views.tree_agent import OPS as AGENT_OPS
 from pi_nb.views.tree_agent import AgentDesk, AgentState, TreeAgent
+from pi_nb.views.tree_compare import compare_answer
 from pi_nb.views.tree_place import Place
 
 if TYPE_CHECKING:
@@ -295,7 +296,9 @@ class TreeView(anywidget.AnyWidget):
         return tree_answers.context_answer(self.session, _entry(content))
 
     def _on_compare(self, content: Mapping[str, Any]) -> Mapping[str, Any]:
-        return tree_answers.compare_answer(self.session, _entry(content, "a"), _entry(content, "b"))
+        named = content.get("entries")
+        entries = named if isinstance(named, list) else []
+        return compare_answer(self.session, [_entry({"entry": entry}) for entry in entries])
 
     def _on_entry(self, content: Mapping[str, Any]) -> Mapping[str, Any]:
         return tree_answers.entry_answer(self.session, _entry(content) or "")

@@ -308,9 +308,11 @@ test("Markdown is read without its marks, other stars and quotes stay, and a ses
 
 test("two contexts are compared without a kernel as with one", () => {
   const context = (entry, ...texts) => ({ entry, total: texts.length, tokens: texts.length, items: texts.map((text) => ({ id: text, role: "user", text, tokens: 1 })) });
-  const { common, common_tokens, a, b } = comparison(context("c", "a", "b", "c"), context("e", "a", "b", "d", "e"));
-  assert.deepEqual([common, common_tokens, a.total, a.items[0].text, b.total, b.items.length], [2, 2, 1, "c", 2, 2]);
-  assert.throws(() => comparison({ ...context("c", "a"), total: 99 }, context("a", "a")), /too long/);
+  const costs = (id) => (id === "d" ? 0.5 : 0);
+  const { common, common_tokens, sides } = comparison([context("c", "a", "b", "c"), context("e", "a", "b", "d", "e"), context("f", "a", "b", "c", "f")], costs);
+  assert.deepEqual([common, common_tokens], [2, 2]);
+  assert.deepEqual(sides.map((side) => [side.entry, side.total, side.items[0].text, side.shared, side.cost]), [["c", 1, "c", 3, 0], ["e", 2, "d", 2, 0.5], ["f", 2, "c", 3, 0]]);
+  assert.throws(() => comparison([{ ...context("c", "a"), total: 99 }, context("a", "a")], costs), /too long/);
 });
 
 test("numbers, money, times and quotes are short", () => {

@@ -1,8 +1,11 @@
-/** Two contexts side by side: what they share is one line, after it the messages of each, words that differ marked. */
+/**
+ * Contexts side by side: what all of them share is one line; below it a column for each, with what follows. Words that
+ * differ from the first are marked, and where a provider's prompt cache of the first would stop serving another.
+ */
 
 import { related, words } from "./diff.js";
 import { h } from "./dom.js";
-import { count, grouped, short, wording } from "./wording.js";
+import { count, grouped, money, short, wording } from "./wording.js";
 
 /**
  * @typedef {import("./types.js").ContextItem} ContextItem
@@ -12,63 +15,104 @@ import { count, grouped, short, wording } from "./wording.js";
  * @property {ContextItem[]} items  Messages after the common ones, the first of them.
  * @property {number} total         How many there are after the common ones.
  * @property {number} tokens        Of the whole context.
+ * @property {number} cost          US dollars, of what follows the common ones.
+ * @property {number} shared        Messages it begins with that the first begins with too.
  *
  * @typedef {object} Comparison
  * @property {number} common
  * @property {number} common_tokens
- * @property {Side} a
- * @property {Side} b
+ * @property {Side[]} sides
  */
+
+/** @param {Comparison} answer */
+export function compareHead(answer) {
+  const many = answer.sides.length;
+  return [h("div", { class: "pt-ptitle" }, h("strong", { text: many === 1 ? "Compare" : `${many} contexts` }), shared(answer))];
+}
 
 /**
  * @param {Comparison} answer
  * @param {string|null} leaf
- * @returns {HTMLElement[]}
- */
-export function compareHead(answer, leaf) {
-  const name = (/** @type {Side} */ side) =>
-    h("span", { class: `pt-cside` }, h("span", { class: side.entry === leaf ? "pt-tag pt-tag-leaf" : "pt-chip", text: side.entry === leaf ? "leaf" : short(side.entry ?? "start") }),
-      h("span", { class: "pt-pfacts", text: side.tokens ? `about ${count(side.tokens)} tokens` : "no tokens" }));
-  return [h("div", { class: "pt-columns" }, name(answer.a), name(answer.b))];
-}
-
-/**
- * @param {Comparison} answer
  * @param {(id: string|null) => void} look
  * @returns {HTMLElement[]}
  */
-export function compareBody(answer, look) {
-  const { a, b } = answer;
-  const rows = [];
-  for (let i = 0; i < Math.max(a.items.length, b.items.length); i++) rows.push(pair(a.items[i], b.items[i], look));
-  const more = (/** @type {Side} */ side) => h("p", { class: "pt-gap", text: side.total > side.items.length ? `… and ${grouped(side.total - side.items.length)} more` : "" });
-  return [shared(answer), ...rows, h("div", { class: "pt-columns" }, more(a), more(b))];
+export function compareBody(answer, leaf, look) {
+  const { sides, common } = answer;
+  const longest = Math.max(...sides.map((side) => side.items.length));
+  const columns = (/** @type {string} */ kind, /** @type {(Node|null)[]} */ cells) => h("div", { class: `pt-columns ${kind}` }, ...cells.map((cell) => cell ?? h("div")));
+  const rows = [columns("pt-sides", sides.map((side, i) => name(side, i ? sides[0] : null, leaf)))];
+  for (let i = 0; i < longest; i++) rows.push(columns("", sides.map((side) => cell(side, sides, i, common, look))));
+  const more = sides.map(({ total, items }) => h("p", { class: "pt-gap", text: total > items.length ? `… and ${grouped(total - items.length)} more` : "" }));
+  const table = h("div", { class: "pt-side-by-side" }, ...rows, columns("", more));
+  table.style.setProperty("--sides", String(sides.length));
+  return [table];
 }
 
 /** @param {Comparison} answer */
-function shared({ common, common_tokens, a, b }) {
+function shared({ common, common_tokens, sides }) {
   const size = common_tokens ? ` (about ${count(common_tokens)} tokens)` : "";
   const what = common === 1 ? "The first message is" : `The first ${grouped(common)} messages are`;
-  const equal = a.total === 0 && b.total === 0;
-  const text = equal ? "The two contexts are the same." : common === 0 ? "Nothing in common: a provider's prompt cache could not be used." : `${what} the same${size}. Here a provider's prompt cache ends.`;
-  return h("p", { class: "pt-shared", text });
+  const equal = sides.every((side) => side.total === 0);
+  const text = equal ? "All of it is the same." : common === 0 ? "Nothing in common: a provider's prompt cache could not be used." : `${what} the same${size}. Here a provider's prompt cache ends.`;
+  return h("span", { class: "pt-shared", text });
 }
 
 /**
- * @param {ContextItem|undefined} left
- * @param {ContextItem|undefined} right
+ * What a column is: its entry, its size and cost, and how much more or less that is than the first's.
+ * @param {Side} side
+ * @param {Side|null} first  Null for the first itself.
+ * @param {string|null} leaf
+ */
+function name(side, first, leaf) {
+  const tag = h("span", { class: side.entry === leaf ? "pt-tag pt-tag-leaf" : "pt-chip", text: side.entry === leaf ? "leaf" : short(side.entry ?? "start") });
+  const tokens = side.tokens ? `${count(side.tokens)} tokens` : "no tokens";
+  const facts = [first ? `${tokens} ${delta(side.tokens - first.tokens, count)}` : tokens];
+  if (side.cost || first?.cost) facts.push(`${money(side.cost) || "$0"}${first ? ` ${delta(side.cost - first.cost, money)}` : ""}`);
+  return h("div", { class: "pt-cside" }, tag, ...facts.map((fact) => h("span", { class: "pt-pfacts", text: fact.trim() })));
+}
+
+/**
+ * @param {number} difference
+ * @param {(n: number) => string} say
+ */
+export function delta(difference, say) {
+  const size = say(Math.abs(difference));
+  return !size || size === "0" ? "(same)" : `(${difference < 0 ? "−" : "+"}${size})`;
+}
+
+/**
+ * One message of one column; above it a line where the cache of the first ends for this column.
+ * @param {Side} side
+ * @param {Side[]} sides
+ * @param {number} i
+ * @param {number} common
  * @param {(id: string|null) => void} look
  */
-function pair(left, right, look) {
-  const alike = left && right && left.role === right.role;
-  const changes = alike ? words(left.text, right.text) : [];
-  const pieces = related(changes) ? changes : null;
-  const side = (/** @type {ContextItem|undefined} */ item, /** @type {"minus"|"plus"} */ kind) => {
-    if (!item) return h("div");
-    const told = alike && pieces?.filter(([what]) => what === "same" || what === kind).map(([what, text]) => (what === "same" ? text : h("span", { class: `pt-${kind}`, text })));
-    return card(item, told || [item.text], look);
-  };
-  return h("div", { class: "pt-columns" }, side(left, "minus"), side(right, "plus"));
+function cell(side, sides, i, common, look) {
+  const [first] = sides;
+  const item = side.items[i];
+  if (!item) return null;
+  const ends = side !== first && side.shared > common && common + i === side.shared;
+  return h("div", { class: "pt-cell" }, ends && h("p", { class: "pt-ends", text: "The first's prompt cache ends here." }), card(item, told(side, sides, i), look));
+}
+
+/**
+ * A message's text in pieces, differing words marked: what a column has and the first has not; in a pair also what
+ * only the first has.
+ * @param {Side} side
+ * @param {Side[]} sides
+ * @param {number} i
+ * @returns {(Node|string)[]}
+ */
+function told(side, sides, i) {
+  const item = side.items[i];
+  const other = side === sides[0] ? (sides.length === 2 ? sides[1].items[i] : undefined) : sides[0].items[i];
+  if (!other || other.role !== item.role) return [item.text];
+  const kind = side === sides[0] ? "minus" : "plus";
+  const changes = side === sides[0] ? words(item.text, other.text) : words(other.text, item.text);
+  if (!related(changes)) return [item.text];
+  const own = changes.filter(([what]) => what === "same" || what === kind);
+  return own.map(([what, text]) => (what === "same" ? text : h("span", { class: `pt-${kind}`, text })));
 }
 
 /**

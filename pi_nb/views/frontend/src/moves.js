@@ -5,7 +5,7 @@ import { ROOT } from "./tree.js";
 /**
  * @typedef {import("./layout.js").Layout} Layout
  * @typedef {"up"|"down"|"pageup"|"pagedown"|"home"|"end"|"parent"|"child"|"branchup"|"branchdown"|"siblingup"|"siblingdown"} Move
- * @typedef {Move|"left"|"right"|"checkout"|"leaf"|"back"|"label"|"compare"|"undo"|"search"|"help"|"unfold"|"order"|"hoist"|"entry"|"filter"} Action
+ * @typedef {Move|"left"|"right"|"checkout"|"leaf"|"back"|"label"|"compare"|"branches"|"undo"|"redo"|"time"|"earlier"|"later"|"trail"|"inspect"|"search"|"help"|"unfold"|"order"|"hoist"|"entry"|"filter"|"prompt"|"menu"|"summary"|"cell"|"copycell"} Action
  */
 
 /** @type {Record<string, Action>} */
@@ -29,6 +29,7 @@ const KEYS = {
   "}": "siblingdown",
   l: "label",
   c: "compare",
+  C: "branches",
   u: "undo",
   o: "order",
   z: "hoist",
@@ -53,8 +54,13 @@ export const HELP = [
   ["[ ]", "branch point above, below"],
   ["{ }", "sibling before, after"],
   ["l", "label this entry"],
-  ["Ctrl-click, c", "compare with the leaf, or two with each other"],
-  ["u", "undo the last checkout"],
+  ["Ctrl-click, c", "compare with the leaf, or several with each other"],
+  ["C", "compare all branches that part here"],
+  ["u, U", "undo the last checkout, do it again"],
+  ["t", "time: the tree as it was"],
+  [", .", "one entry back, on"],
+  ["m", "moves of the leaf, dotted"],
+  ["i", "inspect: every click only looks"],
   ["1 – 5", "filters"],
   ["/", "search; Enter next, Shift+Enter previous"],
   ["o", "order: active branch first, or as written"],

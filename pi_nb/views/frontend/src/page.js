@@ -43,7 +43,7 @@ function host(content) {
  */
 function answer(content, message) {
   if (message.op === "context") return whole(content, message.entry);
-  if (message.op === "compare") return comparison(whole(content, message.a), whole(content, message.b));
+  if (message.op === "compare") return comparison(message.entries.map((/** @type {string|null} */ entry) => whole(content, entry)), (id) => cost(content, id));
   const found = message.op === "entry" ? own(content.entries, message.entry) : undefined;
   if (!found) throw new Error("That is not in this page.");
   return found;
@@ -59,6 +59,12 @@ function whole(content, entry) {
   if (found.failed) throw new Error(found.failed);
   return { ...found, items: found.items.map((/** @type {number} */ number) => content.items[number]) };
 }
+
+/**
+ * @param {Content} content
+ * @param {string} id
+ */
+const cost = (content, id) => content.delta.rows.find((row) => row.id === id)?.cost ?? 0;
 
 /**
  * @param {Record<string, any>} table

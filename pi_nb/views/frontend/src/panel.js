@@ -19,7 +19,7 @@ import { count, grouped, short, wording } from "./wording.js";
  * @property {() => void} grown   The panel needs more room than before.
  */
 
-const HOW_TO_COMPARE = "Ctrl-click (⌘-click) a row, or press c on it, to compare its context with that of the leaf; a second one, to compare the two.";
+const HOW_TO_COMPARE = "Ctrl-click (⌘-click) a row, or press c on it, to compare its context with that of the leaf; more rows, to compare them with each other. C on a branch point compares all its branches.";
 const REMEMBERED = 60; // contexts
 const AT_FIRST = 16; // messages shown without being asked for more
 const SKETCHED = AT_FIRST; // rows shown from what the page knows until the kernel answers
@@ -73,11 +73,11 @@ export class Panel {
   /** Show what belongs to the focus: at once what is known, then what the kernel says. */
   show() {
     const { focusEntry: entry, store } = this.state;
-    const pair = this.tab === "compare" ? this.state.pair : null;
-    const key = `${this.tab}|${store.epoch}|${pair ?? entry}|${store.leaf}`;
+    const places = this.tab === "compare" ? this.state.compared : [];
+    const key = `${this.tab}|${store.epoch}|${places.length ? places : entry}|${this.state.leaf}|${this.state.moment === null}`;
     if (key === this.key || !store.epoch) return;
     this.key = key;
-    if (this.tab === "compare") return void this.#askCompare(pair, key);
+    if (this.tab === "compare") return void this.#askCompare(places, key);
     if (this.tab === "entry") return void this.#askEntry(entry, key);
     const known = this.known.get(`${store.epoch}|${entry}`);
     this.#context(known ?? this.#sketch(entry), !known);
@@ -224,15 +224,15 @@ export class Panel {
   }
 
   /**
-   * @param {[string|null, string|null]|null} pair
+   * @param {(string|null)[]} entries
    * @param {string} key
    */
-  async #askCompare(pair, key) {
-    if (!pair) return this.#fill([h("strong", { text: "Compare" })], [h("p", { class: "pt-empty", text: HOW_TO_COMPARE })]);
+  async #askCompare(entries, key) {
+    if (!entries.length) return this.#fill([h("strong", { text: "Compare" })], [h("p", { class: "pt-empty", text: HOW_TO_COMPARE })]);
     try {
-      const answer = await this.state.store.request("compare", { a: pair[0], b: pair[1] });
+      const answer = await this.state.store.request("compare", { entries });
       if (this.key !== key || this.closed) return;
-      this.#fill(compareHead(answer, this.state.store.leaf), compareBody(answer, this.hooks.look));
+      this.#fill(compareHead(answer), compareBody(answer, this.state.leaf, this.hooks.look));
     } catch (error) {
       if (this.key === key) this.#fill([h("strong", { text: "Compare" })], [h("p", { class: "pt-pfail", text: /** @type {Error} */ (error).message })]);
     }

@@ -14,21 +14,28 @@
 const COMPARED = 40; // messages of each side
 
 /**
- * How two contexts differ.
- * @param {ContextAnswer} a
- * @param {ContextAnswer} b
+ * How contexts differ: all of them from the first.
+ * @param {ContextAnswer[]} contexts
+ * @param {(id: string) => number} cost  US dollars of an entry.
+ * @returns {import("./compare.js").Comparison}
  */
-export function comparison(a, b) {
-  if (a.items.length < a.total || b.items.length < b.total) throw new Error("These contexts are too long to be compared in this page.");
-  let common = 0;
-  while (common < Math.min(a.total, b.total) && same(a.items[common], b.items[common])) common++;
-  const side = (/** @type {ContextAnswer} */ { entry, items, total, tokens }) => ({ entry, items: items.slice(common, common + COMPARED), total: total - common, tokens });
-  const shared = a.items.slice(0, common).reduce((sum, item) => sum + (item.tokens ?? 0), 0);
-  return { common, common_tokens: shared, a: side(a), b: side(b) };
+export function comparison(contexts, cost) {
+  if (contexts.some((context) => context.items.length < context.total)) throw new Error("These contexts are too long to be compared in this page.");
+  const [first] = contexts;
+  const shared = contexts.map((context) => sharedBy(first, context));
+  const common = Math.min(...shared);
+  const sides = contexts.map(({ entry, items, total, tokens }, i) => {
+    const own = items.slice(common);
+    return { entry, items: own.slice(0, COMPARED), total: total - common, tokens, shared: shared[i], cost: own.reduce((sum, item) => sum + cost(item.id), 0) };
+  });
+  return { common, common_tokens: first.items.slice(0, common).reduce((sum, item) => sum + (item.tokens ?? 0), 0), sides };
 }
 
 /**
- * @param {ContextItem} one
- * @param {ContextItem} other
+ * @param {ContextAnswer} one
+ * @param {ContextAnswer} other
  */
-const same = (one, other) => one.id === other.id && one.text === other.text;
+function sharedBy(one, other) {
+  const differs = one.items.findIndex((item, i) => item.id !== other.items[i]?.id || item.text !== other.items[i]?.text);
+  return differs < 0 ? one.total : differs;
+}

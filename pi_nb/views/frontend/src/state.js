@@ -14,6 +14,8 @@ import { ROOT } from "./tree.js";
  * @typedef {import("./types.js").Order} Order
  */
 
+const COMPARED = 16; // entries at most, as the kernel has it
+
 export class ViewState {
   /** @param {Store} store */
   constructor(store) {
@@ -83,11 +85,29 @@ export class ViewState {
     this.follows = true;
   }
 
-  /** Two entries to compare: the last two selected, or the leaf and the only one. @returns {[string|null, string|null]|null} */
-  get pair() {
+  /** Entries to compare: those selected, or the leaf and the only one; none if nothing is selected. @returns {(string|null)[]} */
+  get compared() {
     const known = this.selected.filter((id) => this.tree.node(id) >= 0);
-    const b = known.at(-1);
-    return b === undefined ? null : [known.at(-2) ?? this.leaf, b];
+    return known.length === 1 ? [this.leaf, known[0]] : known.slice(0, COMPARED);
+  }
+
+  /**
+   * Where the branches below a node end: of each the entry that was written last.
+   * @param {number} node
+   */
+  tips(node) {
+    return this.tree.children(node).filter((child) => this.#spoken(child)).map((child) => this.#tip(child)).slice(0, COMPARED);
+  }
+
+  /** @param {number} node */
+  #tip(node) {
+    for (let next = node; next >= 0; next = this.tree.children(next).findLast((child) => this.#spoken(child)) ?? -1) node = next;
+    return node;
+  }
+
+  /** @param {number} node */
+  #spoken(node) {
+    return !this.tree.isLive(node) && (this.tree.first[node] >= 0 || !QUIET.has(this.tree.rows[node].type));
   }
 
   /** The entry of the log that is looked at: for an answer that is being written, what it answers. */

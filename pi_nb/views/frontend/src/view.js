@@ -295,6 +295,8 @@ export class View {
   /** @param {string|null} id */
   lookAt(id) {
     const node = this.state.tree.node(id);
+      case "branches":
+        return this.compareBranches(node);
     if (node < 0) return this.notice.say(`${short(id ?? "")} is not in this view.`);
     if (this.state.reveal(node)) this.arrange();
     this.look(node);
@@ -316,7 +318,25 @@ export class View {
     const { state } = this;
     const id = state.tree.id(node);
     if (!id) return;
-    state.selected = state.selected.includes(id) ? state.selected.filter((other) => other !== id) : [...state.selected, id];
+    this.#choose(state.selected.includes(id) ? state.selected.filter((other) => other !== id) : [...state.selected, id]);
+  }
+
+  /**
+   * Put all branches of the nearest branch point at or above a node side by side.
+   * @param {number} node
+   */
+  compareBranches(node) {
+    const { state } = this;
+    for (let n = node; n >= 0; n = state.tree.parent[n]) {
+      const tips = state.tips(n);
+      if (tips.length > 1) return this.#choose(tips.map((tip) => state.tree.rows[tip].id));
+    }
+    this.notice.say("Nothing branches off at or above this entry.");
+  }
+
+  /** @param {string[]} ids */
+  #choose(ids) {
+    this.state.selected = ids;
     this.list.draw();
     this.#tellFocus();
     if (this.open) this.panel.choose(state.selected.length ? "compare" : "context");
