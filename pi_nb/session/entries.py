@@ -32,7 +32,6 @@ __all__ = [
     "ThinkingLevelChangeEntry",
     "UnknownEntry",
     "UsageEntry",
-    "make_entry",
     "parse_entry",
     "tolerant_message",
 ]
@@ -258,11 +257,10 @@ _KINDS: dict[str, type[Entry]] = {
     "context_edit": ContextEditEntry,
     "usage": UsageEntry,
 }
-_EntryT = TypeVar("_EntryT", bound=Entry)
 
 
 def parse_entry(data: Mapping[str, Any]) -> Entry:
-    """Return the entry that one line's JSON object describes.
+    """Return the entry that one line's JSON object describes; the message in it may be a value already.
 
     Raises:
         pydantic.ValidationError: The envelope itself is wrong: ``type``, ``id``, ``parentId`` or ``timestamp``.
@@ -274,39 +272,3 @@ def parse_entry(data: Mapping[str, Any]) -> Entry:
                 return _made(kind.model_validate, data)
     Entry.model_validate({name: data[name] for name in ("type", "id", "parentId", "timestamp") if name in data})
     return _unvalidated(UnknownEntry, data)
-
-
-def make_entry(
-    kind: type[_EntryT],
-    envelope: tuple[str, str | None, str],
-    fields: dict[str, Any],
-    extra: Mapping[str, Any] | None = None,
-) -> _EntryT:
-    """Return an entry from values known to be good, without validating them (an append must be quick).
-
-    Args:
-        kind: Class of the entry.
-        envelope: Its id, parent id and timestamp.
-        fields: Its own fields, by Python name. Those not given get their default and are not written.
-        extra: Fields of an application, JSON data; they are written beside the entry's own.
-    """
-    entry_id, parent_id, timestamp = envelope
-    values = {**(_DEFAULTS.get(kind) or _learn(kind)), **fields}
-    values["id"], values["parent_id"], values["timestamp"] = entry_id, parent_id, timestamp
-    entry = kind.__new__(kind)
-    put = object.__setattr__
-    put(entry, "__dict__", values)
-    put(entry, "__pydantic_fields_set__", {*_ENVELOPE, *fields})
-    put(entry, "__pydantic_extra__", dict(extra or {}))
-    put(entry, "__pydantic_private__", None)
-    return entry
-
-
-_ENVELOPE = ("type", "id", "parent_id", "timestamp")
-_DEFAULTS: dict[type[Entry], dict[str, Any]] = {}
-
-
-def _learn(kind: type[Entry]) -> dict[str, Any]:
-    """Remember the fields of a kind with their defaults, in the order they are written."""
-    _DEFAULTS[kind] = {name: field.default for name, field in kind.model_fields.items()}
-    return _DEFAULTS[kind]

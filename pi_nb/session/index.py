@@ -21,10 +21,16 @@ def envelope_fault(fields: Any) -> str | None:
     """Return what is wrong with an entry's envelope, or None if nothing is."""
     if not isinstance(fields, dict):
         return "is not a JSON object"
-    if _is_plain(fields):
+    get = fields.get
+    if (  # what nearly every entry is, quickly
+        type(get("id")) is type(get("parentId")) is type(get("timestamp")) is type(get("type")) is str
+        and fields["id"]
+        and fields["timestamp"]
+        and fields["type"] != "leaf"
+    ):
         return None
     for name in ("type", "id", "timestamp"):
-        value = fields.get(name)
+        value = get(name)
         if not isinstance(value, str) or (not value and name != "type"):
             return f"has no proper {name}"
     if "parentId" not in fields or not _is_reference(fields["parentId"]):
@@ -32,16 +38,6 @@ def envelope_fault(fields: Any) -> str | None:
     if fields["type"] == "leaf" and ("targetId" not in fields or not _is_reference(fields["targetId"])):
         return "has no proper targetId"
     return None
-
-
-def _is_plain(fields: dict[str, Any]) -> bool:
-    """Return True, quickly, for what nearly every entry is."""
-    get = fields.get
-    return (
-        type(get("id")) is type(get("parentId")) is type(get("timestamp")) is type(get("type")) is str
-        and bool(fields["id"] and fields["timestamp"])
-        and fields["type"] != "leaf"
-    )
 
 
 def _is_reference(value: Any) -> bool:

@@ -23,7 +23,7 @@ from pi_nb.session.listing import refuse_taken_id
 from pi_nb.session.loading import Loaded, load
 from pi_nb.session.lock import WriterLock, holder_text
 from pi_nb.session.logfile import Durability, LogFile, State, keep_aside, spare_path
-from pi_nb.session.storage import IndexedStorage
+from pi_nb.session.storage import IndexedStorage, line_of, sound_fields
 
 __all__ = ["JsonlSessionStorage", "header_line"]
 
@@ -167,16 +167,23 @@ class JsonlSessionStorage(IndexedStorage):
             SessionError: ``storage``: it could not be written and is not in memory either; ``locked``: somebody else
                 is writing; ``invalid_entry``: it holds what JSON cannot.
         """
+        fields = sound_fields(entry)
+        with self.lock:
+            self.append_fields(fields)
+            self._cache[len(self._index) - 1] = entry
+
+    def append_fields(self, fields: dict[str, Any]) -> None:
+        """Add an entry given as its fields. Errors as for :meth:`append`."""
         with self.lock:
             if self._why_read_only is not None:
                 self._refuse(self._why_read_only)
-            fields, line = self._encode(entry)
+            line = line_of(fields)
             if self._log.exists:
                 self._write_line(line)
-            elif entry.type in _SPOKEN:
+            elif fields["type"] in _SPOKEN:
                 self._write_whole(line)
-            self._index.lines.keep(entry)
-            self._cache[self._index.add(fields)] = entry
+            self._index.lines.keep(fields)
+            self._index.add(fields)
 
     def _refuse(self, why: str) -> None:
         message = f"Cannot write {self._log.path.name}: {why}."

@@ -7,6 +7,7 @@ import errno
 import os
 import shutil
 import stat
+import time
 from enum import Enum
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias
@@ -15,6 +16,19 @@ __all__ = ["Durability", "LogFile", "State", "identity_of", "keep_aside", "open_
 
 Durability: TypeAlias = Literal["flush", "fsync"]
 _BINARY = getattr(os, "O_BINARY", 0)
+
+
+_forks = 0
+"""Forks between this process and the first one; a variable costs less at each append than asking for the process id."""
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
 
 
 class State(Enum):
@@ -52,7 +66,7 @@ class LogFile:
         self.missed = b""
         self._name = str(path)
         self._fd: int | None = None
-        self._pid = 0
+        self._forks = 0
         self._unclean = False
 
     def look(self) -> State:
@@ -63,11 +77,12 @@ class LogFile:
             return State.GONE
         if (status.st_dev, status.st_ino) != self.identity:
             return State.REPLACED
-        if status.st_size < self.size:
+        size = status.st_size
+        if size < self.size:
             return State.SHORTENED
-        if status.st_size == self.size:
+        if size == self.size:
             return State.SAME
-        grown = status.st_size > self.size + len(self.tail) and not self._unclean
+        grown = size > self.size + len(self.tail) and not self._unclean
         return State.GROWN if grown else State.SAME
 
     def create(self, data: bytes) -> None:
@@ -87,7 +102,7 @@ class LogFile:
             with contextlib.suppress(OSError):
                 self.path.unlink()
             raise
-        self._fd, self._pid = fd, os.getpid()
+        self._fd, self._forks = fd, _forks
         self.exists, self.size, self.tail, self.ends_open, self._unclean = True, len(data), b"", False, False
         self.identity = identity_of(fd)
 
@@ -140,10 +155,19 @@ class LogFile:
         self.ends_open = False
 
     def rest(self, stop: int | None = None) -> bytes:
-        """Return what stands in the file behind the whole lines, up to a place if one is given."""
+        """Return what stands in the file behind the whole lines, up to a place if one is given.
+
+        Who reads while another process writes may see half of its line: such a line is given a moment to be whole.
+        """
         with open_to_read(self.path) as stream:
             stream.seek(self.size)
-            return stream.read(-1 if stop is None else stop - self.size)
+            data = stream.read(-1 if stop is None else stop - self.size)
+            patience = 20 if stop is None else 0  # milliseconds
+            while data and not data.endswith((b"\n", b"\0")) and patience:
+                time.sleep(0.001)
+                more = stream.read()
+                data, patience = data + more, 20 if more else patience - 1
+            return data
 
     def close(self) -> None:
         """Let the descriptor go; the next append opens it again."""
@@ -153,9 +177,9 @@ class LogFile:
 
     def _descriptor(self) -> int:
         """Return a descriptor of this process's own; a forked child's would share its place with the parent's."""
-        if self._fd is None or self._pid != os.getpid():
+        if self._fd is None or self._forks != _forks:
             self.close()
-            self._fd, self._pid = os.open(self.path, os.O_WRONLY | os.O_APPEND | _BINARY), os.getpid()
+            self._fd, self._forks = os.open(self.path, os.O_WRONLY | os.O_APPEND | _BINARY), _forks
         return self._fd
 
     def _cut(self, fd: int) -> None:

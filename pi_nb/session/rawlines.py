@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import overload
+from typing import Any, overload
 
-from pi_nb.messages import Value
 from pi_nb.session import lines
 
 __all__ = ["RawLines"]
@@ -22,7 +21,7 @@ class RawLines(Sequence[bytes]):
     def __init__(self, block: bytes = b"") -> None:
         self.block = block
         self.starts = array("Q")
-        self._added: list[bytes | Value] = []
+        self._added: list[bytes | dict[str, Any]] = []
 
     def mark(self, start: int) -> None:
         """Take the line that starts at a byte of the block as the next one; only before the first :meth:`append`."""
@@ -32,9 +31,15 @@ class RawLines(Sequence[bytes]):
         """Take a line as the next one."""
         self._added.append(line)
 
-    def keep(self, entry: Value) -> None:
-        """Take what an entry is written as for the next line: kept as a value, it need not be kept as bytes too."""
-        self._added.append(entry)
+    def keep(self, fields: dict[str, Any]) -> None:
+        """Take what these fields are written as for the next line: kept as they are, they need no bytes too."""
+        self._added.append(fields)
+
+    def kept(self, place: int) -> dict[str, Any] | None:
+        """Return the fields that were kept for a line, or None if it is there as bytes."""
+        number = place - len(self.starts)
+        added = self._added[number] if 0 <= number < len(self._added) else None
+        return added if isinstance(added, dict) else None
 
     def __len__(self) -> int:
         return len(self.starts) + len(self._added)
@@ -65,5 +70,5 @@ class RawLines(Sequence[bytes]):
         return self.block[start:end].rstrip(b"\r") if end >= 0 else self.block[start:].rstrip(b"\0")
 
 
-def _encoded(line: bytes | Value) -> bytes:
+def _encoded(line: bytes | dict[str, Any]) -> bytes:
     return line.rstrip(b"\r\n") if isinstance(line, bytes) else lines.encode(line)

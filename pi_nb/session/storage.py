@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any, Protocol, overload, runtime_checkable
 
 from pi_nb.errors import SessionError
+from pi_nb.messages import to_wire
 from pi_nb.session import lines
 from pi_nb.session.entries import Entry, Header, MessageEntry, parse_entry
 from pi_nb.session.garbage import no_collection
 from pi_nb.session.ids import new_entry_id
 from pi_nb.session.index import Index, envelope_fault
 
-__all__ = ["Entries", "IndexedStorage", "SessionStorage", "Trail"]
+__all__ = ["Entries", "IndexedStorage", "SessionStorage", "Trail", "line_of", "sound_fields"]
 
 _BLOCK = 512  # entries decoded at once by who goes through all of them
 _CACHE_BYTES = 64 * 1024 * 1024
@@ -223,8 +224,9 @@ class IndexedStorage:
         return self._decode(position) if entry is None else entry
 
     def _decode(self, position: int) -> Entry:
-        line = self._index.lines[position]
-        entry = parse_entry(lines.decode(line))
+        kept = self._index.lines.kept(position)
+        line = b"" if kept else self._index.lines[position]
+        entry = _entry_of(kept) if kept else parse_entry(lines.decode(line))
         with self.lock:
             self._cached += len(line)
             if self._cached > _CACHE_BYTES:
@@ -281,6 +283,19 @@ class IndexedStorage:
         """
         raise NotImplementedError
 
+    def append_fields(self, fields: dict[str, Any]) -> None:
+        """Add an entry given as its fields on the wire; what is no JSON in it are values, such as the message.
+
+        A session writes this way. A storage that need not make an entry for it can be quicker here.
+
+        Args:
+            fields: The fields, under a sound envelope; they belong to the storage from now on.
+
+        Raises:
+            SessionError: As for :meth:`append`.
+        """
+        self.append(_entry_of(fields))
+
     def refresh(self) -> int:
         """Take in what others wrote; return how many entries that were."""
         return 0
@@ -297,17 +312,41 @@ class IndexedStorage:
         Raises:
             SessionError: ``invalid_entry`` if it holds what JSON cannot, or could not be read back.
         """
-        fields = lines.fields_of(entry)
-        fault = envelope_fault(fields)
-        if fault:
-            raise SessionError(f"The {entry.type} entry cannot be written: it {fault}.", code="invalid_entry")
-        try:
-            return fields, lines.encode(fields)
-        except ValueError as error:
-            raise SessionError(f"The {entry.type} entry cannot be written: {error}.", code="invalid_entry") from error
+        fields = sound_fields(entry)
+        return fields, line_of(fields)
 
     def _remember(self, fields: Mapping[str, Any], line: bytes, entry: Entry) -> None:
         """Take a durable entry into memory."""
         position = self._index.append(fields, line)
         self._cached += len(line)
         self._cache[position] = entry
+
+
+def sound_fields(entry: Entry) -> dict[str, Any]:
+    """Return an entry's fields on the wire.
+
+    Raises:
+        SessionError: ``invalid_entry`` if it could not be read back.
+    """
+    fields = lines.fields_of(entry)
+    fault = envelope_fault(fields)
+    if fault:
+        raise SessionError(f"The {entry.type} entry cannot be written: it {fault}.", code="invalid_entry")
+    return fields
+
+
+def line_of(fields: Mapping[str, Any]) -> bytes:
+    """Return the line of an entry, without the line break.
+
+    Raises:
+        SessionError: ``invalid_entry`` if it holds what JSON cannot.
+    """
+    try:
+        return lines.encode(fields)
+    except ValueError as error:
+        raise SessionError(f"The {fields['type']} entry cannot be written: {error}.", code="invalid_entry") from error
+
+
+def _entry_of(fields: Mapping[str, Any]) -> Entry:
+    """Return the entry of fields in which values may be."""
+    return parse_entry({name: item if name == "message" else to_wire(item) for name, item in fields.items()})

@@ -21,9 +21,7 @@ from pi_nb.session.entries import (
     Header,
     LeafEntry,
     MessageEntry,
-    make_entry,
 )
-from pi_nb.session.ids import now_iso
 from pi_nb.session.plan import Projectors
 from pi_nb.session.projection import Projection
 from pi_nb.session.storage import IndexedStorage
@@ -205,8 +203,7 @@ class Session(SessionWriter):
             if id is not None:
                 self.entry(id)
             new_id = storage.new_id()
-            storage.append(make_entry(LeafEntry, (new_id, storage.leaf_id, now_iso()), {"target_id": id}, extra))
-            self._tell()
+            self._write("leaf", new_id, storage.leaf_id, {"targetId": id}, extra)
         return new_id
 
     def checkout(self, id: str | None) -> Checkout:

@@ -9,23 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from pi_nb.errors import SessionError
 from pi_nb.messages import CustomMessage, Message, to_wire
-from pi_nb.session.entries import (
-    ActiveToolsChangeEntry,
-    BranchSummaryEntry,
-    CompactionEntry,
-    ContextEditEntry,
-    CustomEntry,
-    CustomMessageEntry,
-    Entry,
-    LabelEntry,
-    MessageEntry,
-    ModelChangeEntry,
-    SessionInfoEntry,
-    ThinkingLevelChangeEntry,
-    UsageEntry,
-    make_entry,
-    tolerant_message,
-)
+from pi_nb.session.entries import Entry, tolerant_message
 from pi_nb.session.ids import now_iso
 from pi_nb.session.index import one_line
 from pi_nb.session.storage import IndexedStorage
@@ -93,19 +77,19 @@ class SessionWriter:
         """
         if not hasattr(message, "to_wire"):
             message = tolerant_message(message)
-        return self._append(MessageEntry, parent, {"message": message}, extra=extra)
+        return self._append("message", parent, {"message": message}, extra=extra)
 
     def append_model_change(self, provider: str, model_id: str, *, parent: Place = LEAF) -> str:
         """Append that this branch speaks to another model from here on. Errors as for :meth:`append_message`."""
-        return self._append(ModelChangeEntry, parent, {"provider": provider, "model_id": model_id})
+        return self._append("model_change", parent, {"provider": provider, "modelId": model_id})
 
     def append_thinking_level_change(self, level: str, *, parent: Place = LEAF) -> str:
         """Append that this branch thinks more or less from here on. Errors as for :meth:`append_message`."""
-        return self._append(ThinkingLevelChangeEntry, parent, {"thinking_level": level})
+        return self._append("thinking_level_change", parent, {"thinkingLevel": level})
 
     def append_active_tools_change(self, names: Sequence[str], *, parent: Place = LEAF) -> str:
         """Append which tools are active from here on. Errors as for :meth:`append_message`."""
-        return self._append(ActiveToolsChangeEntry, parent, {"active_tool_names": tuple(names)})
+        return self._append("active_tools_change", parent, {"activeToolNames": list(names)})
 
     def append_compaction(
         self,
@@ -136,11 +120,11 @@ class SessionWriter:
             entry_id = self._storage.new_id()
             fields = {
                 "summary": summary,
-                "first_kept_entry_id": entry_id if first_kept_entry_id is None else first_kept_entry_id,
-                "tokens_before": tokens_before,
-                **_given(details=details, from_hook=from_hook, usage=usage),
+                "firstKeptEntryId": entry_id if first_kept_entry_id is None else first_kept_entry_id,
+                "tokensBefore": tokens_before,
+                **_given(details=details, fromHook=from_hook, usage=usage),
             }
-            return self._append(CompactionEntry, parent, fields, entry_id=entry_id)
+            return self._append("compaction", parent, fields, entry_id=entry_id)
 
     def append_branch_summary(
         self,
@@ -157,13 +141,13 @@ class SessionWriter:
         Raises:
             SessionError: As for :meth:`append_message`.
         """
-        options = _given(details=details, from_hook=from_hook, usage=usage)
-        fields = {"from_id": from_id or "root", "summary": summary, **options}
-        return self._append(BranchSummaryEntry, parent, fields)
+        options = _given(details=details, fromHook=from_hook, usage=usage)
+        fields = {"fromId": from_id or "root", "summary": summary, **options}
+        return self._append("branch_summary", parent, fields)
 
     def append_custom(self, custom_type: str, data: Any = None, *, parent: Place = LEAF) -> str:
         """Append data of an application; a model does not see it. Errors as for :meth:`append_message`."""
-        return self._append(CustomEntry, parent, {"custom_type": custom_type, **_given(data=data)})
+        return self._append("custom", parent, {"customType": custom_type, **_given(data=data)})
 
     def append_custom_message(
         self,
@@ -176,8 +160,8 @@ class SessionWriter:
     ) -> str:
         """Append a message of an application, which a model sees. Errors as for :meth:`append_message`."""
         said = CustomMessage(custom_type=custom_type, content=content if isinstance(content, str) else tuple(content))
-        fields = {"custom_type": custom_type, "content": said.content, "display": display, **_given(details=details)}
-        return self._append(CustomMessageEntry, parent, fields)
+        fields = {"customType": custom_type, "content": said.content, "display": display, **_given(details=details)}
+        return self._append("custom_message", parent, fields)
 
     def append_context_edit(
         self, target_id: str, replacement: str | Sequence[Any] | None, *, parent: Place = LEAF
@@ -196,28 +180,28 @@ class SessionWriter:
             raise SessionError(f"Entry {target_id} is not on this branch.", code="not_found", path=self._file_text())
         content = replacement if replacement is None or isinstance(replacement, str) else to_wire(list(replacement))
         edit = None if content is None else {"content": content}
-        return self._append(ContextEditEntry, parent, {"target_id": target_id, "replacement": edit})
+        return self._append("context_edit", parent, {"targetId": target_id, "replacement": edit})
 
     def append_usage(self, kind: str, provider: str, model: str, usage: Any, *, parent: Place = LEAF) -> str:
         """Append tokens spent on something that is no message. Errors as for :meth:`append_message`."""
         fields = {"kind": kind, "provider": provider, "model": model, "usage": usage}
-        return self._append(UsageEntry, parent, fields)
+        return self._append("usage", parent, fields)
 
     def append_label(self, target_id: str, label: str | None, *, parent: Place = LEAF) -> str:
         """Name an entry, or take its name away (None or blank). Errors as for :meth:`append_message`."""
         self.entry(target_id)
         text = one_line(label or "")
-        return self._append(LabelEntry, parent, {"target_id": target_id, **_given(label=text or None)})
+        return self._append("label", parent, {"targetId": target_id, **_given(label=text or None)})
 
     def append_session_info(self, name: str | None, *, parent: Place = LEAF) -> str:
         """Name the session, or take its name away (None or blank). Errors as for :meth:`append_message`."""
-        return self._append(SessionInfoEntry, parent, _given(name=one_line(name or "") or None))
+        return self._append("session_info", parent, _given(name=one_line(name or "") or None))
 
     def _append(
         self,
-        kind: type[Entry],
+        kind: str,
         parent: Place,
-        fields: dict[str, Any],
+        fields: Mapping[str, Any],
         *,
         entry_id: str | None = None,
         extra: Mapping[str, Any] | None = None,
@@ -228,9 +212,23 @@ class SessionWriter:
             if parent is not LEAF and parent_id is not None and parent_id not in storage.index.positions:
                 raise SessionError(f"There is no entry {parent_id}.", code="not_found", path=self._file_text())
             new_id = entry_id or storage.new_id()
-            storage.append(make_entry(kind, (new_id, parent_id, now_iso()), fields, extra))
-            self._tell()
+            self._write(kind, new_id, parent_id, fields, extra)
         return new_id
+
+    def _write(
+        self,
+        kind: str,
+        entry_id: str,
+        parent_id: str | None,
+        fields: Mapping[str, Any],
+        extra: Mapping[str, Any] | None,
+    ) -> None:
+        """Append an entry under a sound envelope, and tell the listeners."""
+        entry = {"type": kind, "id": entry_id, "parentId": parent_id, "timestamp": now_iso(), **fields}
+        if extra:
+            entry.update(extra)
+        self._storage.append_fields(entry)
+        self._tell()
 
     def get(self, entry_id: str) -> Entry | None:
         """Return an entry, or None if there is none with this id."""
@@ -261,10 +259,11 @@ class SessionWriter:
         Raises:
             SessionError: ``invalid_session`` if the leaf is meant and is unknown.
         """
-        if not isinstance(id, _Leaf):
-            return id
-        leaf = self._storage.leaf_id
-        if leaf is not None and leaf not in self._storage.index.positions:
+        if id is not LEAF:
+            return id  # type: ignore[return-value]  # there is one _Leaf only
+        index = self._storage.index
+        leaf = index.leaf_id
+        if leaf is not None and leaf not in index.positions:
             raise SessionError(
                 f"The leaf is {leaf}, which is not in the session.",
                 code="invalid_session",

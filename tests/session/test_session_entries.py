@@ -12,8 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from pi_nb.messages import AssistantMessage, UnknownMessage, UserMessage
-from pi_nb.session import entries
-from pi_nb.session.entries import Header, MessageEntry, UnknownEntry, make_entry, parse_entry
+from pi_nb.session.entries import Header, MessageEntry, UnknownEntry, parse_entry
 from pi_nb.session.ids import new_entry_id, new_session_id, now_iso, parse_time, time_ms
 
 from .conftest import entry, said
@@ -89,14 +88,6 @@ def test_a_wrong_envelope_is_an_error(change: dict[str, Any]) -> None:
     """Without type, id, parent and time nothing is an entry."""
     with pytest.raises(ValidationError):
         parse_entry({**said("1", None), **change})
-
-
-def test_made_entries_equal_parsed_ones() -> None:
-    """An entry made quickly is the same as one that was validated, and writes the same line."""
-    made = make_entry(entries.CustomEntry, ("1", None, "2026-01-01T00:00:01.000Z"), {"custom_type": "c"}, {"cell": 1})
-    data = entry("custom", "1", None, customType="c", cell=1)
-    assert made == parse_entry(data)
-    assert made.to_wire() == data
 
 
 def test_headers_keep_what_they_do_not_know() -> None:

@@ -23,6 +23,7 @@ from hypothesis.stateful import (
 from pi_nb.errors import SessionError
 from pi_nb.messages import AssistantMessage, TextContent, UserMessage, text_of
 from pi_nb.session.context import project, provenance, reduce_state
+from pi_nb.session.entries import MessageEntry
 from pi_nb.session.memory import InMemorySessionStorage
 from pi_nb.session.repo import SessionRepo
 from pi_nb.session.tree import Session
@@ -244,10 +245,8 @@ class WildTree(RuleBasedStateMachine):
 
     @rule(id=st.sampled_from("abcdef"), parent=st.sampled_from([None, *"abcdefgh"]))
     def add(self, id: str, parent: str | None) -> None:
-        from pi_nb.session.entries import MessageEntry, make_entry
-
-        fields = {"message": UserMessage(content=id)}
-        self.session.storage.append(make_entry(MessageEntry, (id, parent, "t"), fields))
+        said = UserMessage(content=id)
+        self.session.storage.append(MessageEntry(id=id, parent_id=parent, timestamp="t", message=said))
         self.parents[id] = parent
 
     @invariant()

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from pi_nb.errors import SessionError
-from pi_nb.session.entries import Header, LeafEntry, make_entry
+from pi_nb.session.entries import Header, LeafEntry
 from pi_nb.session.sql import SqlSessionStorage
 from pi_nb.session.tree import Session
 from pi_nb.testing.subject import say
@@ -242,7 +242,7 @@ def test_commit_that_was_lost(
 
     monkeypatch.setattr(dialect, "do_commit", break_before)
     with pytest.raises(SessionError) as caught:
-        ada.append(make_entry(LeafEntry, ("2", "1", "t"), {"target_id": None}))
+        ada.append(LeafEntry(id="2", parent_id="1", timestamp="t", target_id=None))
     assert caught.value.code == "storage"
     assert (len(ada), ada.leaf_id, ada.refresh(), bob.refresh()) == (1, "1", 0, 0)
     ada.append(say("2", "1"))
