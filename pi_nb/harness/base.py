@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeAlias, overload
 
 from pi_nb.errors import HarnessError, SessionError
 from pi_nb.harness.activities import Activities
@@ -11,7 +12,24 @@ from pi_nb.harness.compaction import CompactionSettings
 from pi_nb.harness.compactor import Compactor
 from pi_nb.harness.configuration import Configuration, check_level, check_tool_names
 from pi_nb.harness.events import HarnessEvent, ModelUpdate, ResourcesUpdate, ThinkingLevelUpdate, ToolsUpdate
-from pi_nb.harness.hooks import Handler, Hooks
+from pi_nb.harness.hooks import (
+    AgentStartPatch,
+    BeforeAgentStart,
+    BeforeCompact,
+    BeforeProviderPayload,
+    BeforeProviderRequest,
+    BeforeTree,
+    CompactDecision,
+    ContextHook,
+    Handler,
+    HandlerOf,
+    Hooks,
+    ToolCallDecision,
+    ToolCallHook,
+    ToolResultHook,
+    ToolResultPatch,
+    TreeDecision,
+)
 from pi_nb.harness.listeners import Listener, Listeners
 from pi_nb.harness.pending import PendingEntries
 from pi_nb.harness.queues import QueueMode, Queues
@@ -22,11 +40,14 @@ from pi_nb.harness.runner import Runner
 from pi_nb.harness.tools import Tool
 from pi_nb.messages import Message
 from pi_nb.models import Model
+from pi_nb.providers.base import Request
 from pi_nb.providers.registry import Registry, default_registry
 from pi_nb.session.items import Items
 from pi_nb.session.tree import Session
 
 __all__ = ["HarnessBase"]
+
+Remove: TypeAlias = Callable[[], None]
 
 _AT_ONCE = 25  # messages; about half a millisecond
 _PAUSE = 0.005
@@ -246,7 +267,31 @@ class HarnessBase:
         """
         return self._listeners.add(listener)
 
-    def on(self, hook: str, handler: Handler) -> Callable[[], None]:
+    @overload
+    def on(
+        self, hook: Literal["before_agent_start"], handler: HandlerOf[BeforeAgentStart, AgentStartPatch]
+    ) -> Remove: ...
+    @overload
+    def on(self, hook: Literal["context"], handler: HandlerOf[ContextHook, Sequence[Message]]) -> Remove: ...
+    @overload
+    def on(
+        self, hook: Literal["before_provider_request"], handler: HandlerOf[BeforeProviderRequest, Request]
+    ) -> Remove: ...
+    @overload
+    def on(
+        self, hook: Literal["before_provider_payload"], handler: HandlerOf[BeforeProviderPayload, dict[str, Any]]
+    ) -> Remove: ...
+    @overload
+    def on(self, hook: Literal["tool_call"], handler: HandlerOf[ToolCallHook, ToolCallDecision]) -> Remove: ...
+    @overload
+    def on(self, hook: Literal["tool_result"], handler: HandlerOf[ToolResultHook, ToolResultPatch]) -> Remove: ...
+    @overload
+    def on(
+        self, hook: Literal["session_before_compact"], handler: HandlerOf[BeforeCompact, CompactDecision]
+    ) -> Remove: ...
+    @overload
+    def on(self, hook: Literal["session_before_tree"], handler: HandlerOf[BeforeTree, TreeDecision]) -> Remove: ...
+    def on(self, hook: str, handler: Handler) -> Remove:
         """Add a handler to a hook of :mod:`pi_nb.harness.hooks`; return how to take it back. At any time.
 
         Raises:

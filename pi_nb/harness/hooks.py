@@ -13,9 +13,10 @@ name                         a handler receives               and may return
 ``session_before_tree``      :class:`BeforeTree`              :class:`TreeDecision`
 ============================ ================================ =============================
 
-Handlers are called in the order they were added, synchronous or not; None changes nothing. ``context``, the two for
-requests, and ``tool_result`` are chained: each sees what the one before made. The first ``tool_call`` handler that
-blocks decides. Of the others the last answer counts.
+Handlers are called in the order they were added, synchronous or not; None changes nothing. They are chained: each sees
+what the ones before made of the messages, the system prompt, the request or the result. The first that blocks or
+cancels decides, and no other is asked. What several add is added in their order; of what there can be only one, a
+summary or a label, the last counts.
 
 A handler that raises fails the run with a ``hook`` error; one for ``tool_call`` or ``tool_result`` fails that call,
 one for ``before_provider_payload`` that answer.
@@ -25,24 +26,34 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 
 from pi_nb.errors import HarnessError, ToolError, UserError
+from pi_nb.harness.hook_events import (
+    AgentStartPatch,
+    BeforeAgentStart,
+    BeforeCompact,
+    BeforeProviderPayload,
+    BeforeProviderRequest,
+    BeforeTree,
+    CompactDecision,
+    ContextHook,
+    Handler,
+    HandlerOf,
+    ToolCallDecision,
+    ToolCallHook,
+    ToolResultHook,
+    ToolResultPatch,
+    TreeDecision,
+)
 from pi_nb.harness.listeners import broken
 from pi_nb.harness.signals import is_cancelled
 from pi_nb.harness.tools import ToolResult, to_result
-from pi_nb.messages import Content, ImageContent, Message, Value
+from pi_nb.messages import Message, Value
 from pi_nb.models import Model
 from pi_nb.providers.base import Request
-
-if TYPE_CHECKING:
-    from pi_nb.harness.branch_summary import BranchSummary, TreePreparation
-    from pi_nb.harness.compaction import CompactionPreparation, CompactionResult
-    from pi_nb.harness.resources import Resources
-    from pi_nb.harness.signals import AbortSignal
-    from pi_nb.session.entries import Entry
 
 __all__ = [
     "HOOKS",
@@ -55,6 +66,7 @@ __all__ = [
     "CompactDecision",
     "ContextHook",
     "Handler",
+    "HandlerOf",
     "Hooks",
     "ToolCallDecision",
     "ToolCallHook",
@@ -64,125 +76,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-Handler: TypeAlias = Callable[[Any], Any | Awaitable[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class BeforeAgentStart:
-    """A run is about to begin with this prompt."""
-
-    prompt: str
-    images: tuple[ImageContent, ...]
-    system_prompt: str
-    resources: Resources
-
-
-@dataclass(frozen=True, slots=True)
-class AgentStartPatch:
-    """Messages to add after the prompt, and another system prompt for this run (None: leave it)."""
-
-    messages: Sequence[Message] = ()
-    system_prompt: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ContextHook:
-    """These messages are about to be sent. What a handler returns is sent instead; the session keeps its own."""
-
-    messages: tuple[Message, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BeforeProviderRequest:
-    """This request is about to be made."""
-
-    request: Request
-
-
-@dataclass(frozen=True, slots=True)
-class BeforeProviderPayload:
-    """This body is about to be sent to the model's server."""
-
-    model: Model
-    payload: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCallHook:
-    """A tool is about to run with arguments that fit it."""
-
-    tool_call_id: str
-    tool_name: str
-    input: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCallDecision:
-    """Whether a call may run; ``reason`` is what the model is told if not."""
-
-    block: bool = False
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResultHook:
-    """A tool has run; its result is not yet part of the conversation."""
-
-    tool_call_id: str
-    tool_name: str
-    input: Mapping[str, Any]
-    content: tuple[Any, ...]
-    details: Any
-    is_error: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResultPatch:
-    """What to change in a result; None leaves it."""
-
-    content: Content | None = None
-    details: Any = None
-    is_error: bool | None = None
-    terminate: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BeforeCompact:
-    """A compaction is about to be made."""
-
-    preparation: CompactionPreparation
-    branch_entries: Sequence[Entry]
-    instructions: str | None
-    signal: AbortSignal
-
-
-@dataclass(frozen=True, slots=True)
-class CompactDecision:
-    """Stop a compaction, or supply its result (then no model is asked)."""
-
-    cancel: bool = False
-    compaction: CompactionResult | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BeforeTree:
-    """The leaf is about to move."""
-
-    preparation: TreePreparation
-    signal: AbortSignal
-
-
-@dataclass(frozen=True, slots=True)
-class TreeDecision:
-    """Stop a move, supply the summary of the branch that is left, or change how it is made and labelled."""
-
-    cancel: bool = False
-    summary: BranchSummary | None = None
-    instructions: str | None = None
-    replace_instructions: bool | None = None
-    label: str | None = None
-
-
 HOOKS: tuple[str, ...] = (
     "before_agent_start",
     "before_provider_payload",
@@ -221,10 +114,14 @@ class Hooks:
 
     async def before_agent_start(self, event: BeforeAgentStart) -> AgentStartPatch:
         """Ask before a run begins."""
-        patch = await self._last("before_agent_start", event, AgentStartPatch) or AgentStartPatch()
-        said = isinstance(patch.messages, list | tuple) and all(isinstance(item, Value) for item in patch.messages)
-        _require(said and isinstance(patch.system_prompt, str | None), "before_agent_start", "message or prompt")
-        return patch
+        total = AgentStartPatch()
+        for handler in self._of("before_agent_start"):
+            patch = await _ask(handler, event, "before_agent_start", AgentStartPatch) or AgentStartPatch()
+            _check_start(patch)
+            prompt = total.system_prompt if patch.system_prompt is None else patch.system_prompt
+            total = AgentStartPatch((*total.messages, *patch.messages), prompt)
+            event = event if prompt is None else replace(event, system_prompt=prompt)
+        return total
 
     async def context(self, messages: Sequence[Message]) -> Sequence[Message]:
         """Return the messages to send instead of these, which are not looked at if nobody wants to change them."""
@@ -266,16 +163,24 @@ class Hooks:
 
     async def before_compact(self, event: BeforeCompact) -> CompactDecision:
         """Ask before a compaction."""
-        decision = await self._last("session_before_compact", event, CompactDecision) or CompactDecision()
-        _require(_is_summary(decision.compaction), "session_before_compact", "summary")
-        return decision
+        total = CompactDecision()
+        async for decision in self._answers("session_before_compact", event, CompactDecision):
+            _require(_is_summary(decision.compaction), "session_before_compact", "summary")
+            if decision.cancel:
+                return decision
+            total = _merge(total, decision)
+        return total
 
     async def before_tree(self, event: BeforeTree) -> TreeDecision:
         """Ask before the leaf moves."""
-        decision = await self._last("session_before_tree", event, TreeDecision) or TreeDecision()
-        said = _is_summary(decision.summary) and isinstance(decision.label, str | None)
-        _require(said, "session_before_tree", "summary or label")
-        return decision
+        total = TreeDecision()
+        async for decision in self._answers("session_before_tree", event, TreeDecision):
+            said = _is_summary(decision.summary) and isinstance(decision.label, str | None)
+            _require(said, "session_before_tree", "summary or label")
+            if decision.cancel:
+                return decision
+            total = _merge(total, decision)
+        return total
 
     def _of(self, name: str) -> tuple[Handler, ...]:
         return tuple(self._handlers[name].values())
@@ -285,12 +190,6 @@ class Hooks:
             answer = await _ask(handler, event, name, kind)
             if answer is not None:
                 yield answer
-
-    async def _last(self, name: str, event: Any, kind: type[T]) -> T | None:
-        last = None
-        async for answer in self._answers(name, event, kind):
-            last = answer
-        return last
 
 
 async def _ask(handler: Handler, event: Any, name: str, kind: type[T] | tuple[type[T], ...]) -> T | None:
@@ -318,9 +217,18 @@ def _is_summary(value: Any) -> bool:
     return value is None or isinstance(getattr(value, "summary", None), str)
 
 
-def _merge(first: ToolResultPatch, second: ToolResultPatch) -> ToolResultPatch:
-    changed = {name: getattr(second, name) for name in ToolResultPatch.__slots__ if getattr(second, name) is not None}
-    return replace(first, **changed)
+def _check_start(patch: AgentStartPatch) -> None:
+    said = isinstance(patch.messages, list | tuple) and all(isinstance(item, Value) for item in patch.messages)
+    _require(said and isinstance(patch.system_prompt, str | None), "before_agent_start", "message or prompt")
+
+
+_Patch = TypeVar("_Patch", ToolResultPatch, CompactDecision, TreeDecision)
+
+
+def _merge(first: _Patch, second: _Patch) -> _Patch:
+    """Return what two handlers want together: of each field the later one that says something."""
+    said = {field.name: getattr(second, field.name) for field in fields(second)}
+    return replace(first, **{name: value for name, value in said.items() if value is not None})
 
 
 def _patched(event: ToolResultHook, patch: ToolResultPatch) -> ToolResultHook:

@@ -264,3 +264,95 @@ def test_a_compaction_is_not_made_of_what_is_no_summary(compaction):
     with pytest.raises(HarnessError) as caught:
         asyncio.run(made.harness.compact())
     assert (caught.value.code, made.harness.phase, len(made.session)) == ("hook", "idle", before)
+
+
+async def late(answer):
+    """Return an answer a moment later."""
+    await asyncio.sleep(0)
+    return answer
+
+
+def test_what_several_hooks_add_before_a_run_is_added_in_their_order():
+    """Synchronous or not, each sees the system prompt as the one before left it, and all their messages are written."""
+
+    def first(event):
+        return AgentStartPatch([CustomMessage(custom_type="x", content="one")], f"{event.system_prompt} One.")
+
+    async def second(event):
+        return await late(
+            AgentStartPatch([CustomMessage(custom_type="x", content="two")], event.system_prompt + " Two.")
+        )
+
+    hooks = [("before_agent_start", hook) for hook in (first, lambda _event: None, second, lambda _event: late(None))]
+    made = ran(hooks=hooks, system_prompt="Zero.")
+    assert made.provider.requests[0].system == "Zero. One. Two."
+    assert [m.content for m in made.provider.requests[0].messages[1:]] == ["one", "two"]
+
+
+def test_requests_and_results_go_through_all_hooks():
+    """What one makes the next one sees, synchronous or not."""
+
+    async def louder(event):
+        return await late(ToolResultPatch(content=f"{event.content[0].text}!"))
+
+    made = ran(
+        calling(("echo", {"text": "a"})),
+        "Done.",
+        tools=[echo],
+        hooks=[
+            ("before_provider_request", lambda event: replace(event.request, max_tokens=7)),
+            (
+                "before_provider_request",
+                lambda event: late(replace(event.request, max_tokens=event.request.max_tokens + 1)),
+            ),
+            ("context", lambda event: late([*event.messages, CustomMessage(custom_type="x", content="one")])),
+            ("context", lambda event: event.messages[:1] + event.messages[-1:]),
+            ("tool_result", louder),
+            ("tool_result", louder),
+        ],
+    )
+    assert [request.max_tokens for request in made.provider.requests] == [8, 8]
+    assert [len(request.messages) for request in made.provider.requests] == [2, 2]
+    assert made.said()[2] == "toolResult: echo: a!!"
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_one_hook_is_enough_to_stop_a_move_or_a_compaction(order):
+    """Whoever cancels decides, before or after others that do not."""
+    compact = [lambda _event: CompactDecision(cancel=True), lambda _event: late(CompactDecision())][::order]
+    move = [lambda _event: late(TreeDecision(cancel=True)), lambda _event: TreeDecision(label="here")][::order]
+    made = ran(
+        "One.", hooks=[("session_before_compact", h) for h in compact] + [("session_before_tree", h) for h in move]
+    )
+    with pytest.raises(HarnessError, match="cancelled by a hook"):
+        asyncio.run(made.harness.compact())
+    assert asyncio.run(made.harness.navigate_tree(None)).cancelled
+
+
+def test_what_several_hooks_say_of_a_move_counts_together():
+    """A label of one and a summary of another are both used; of two labels the later one."""
+    hooks = [
+        lambda _event: TreeDecision(label="first"),
+        lambda _event: late(TreeDecision(summary=BranchSummary("B"))),
+        lambda _event: TreeDecision(label="second"),
+    ]
+    made = ran("One.", hooks=[("session_before_tree", hook) for hook in hooks])
+    moved = asyncio.run(made.harness.navigate_tree(None, summarize=True))
+    assert moved.summary_entry.summary == "B"
+    assert made.session.labels == {moved.summary_entry.id: "second"}
+
+
+def test_listeners_may_be_synchronous_or_not():
+    """Each is done with an event before the next one hears of it, and before the run goes on."""
+    made = bench("Hello.")
+    heard = []
+
+    async def slow(event):
+        await asyncio.sleep(0.001)
+        heard.append(("slow", event.type))
+
+    made.harness.subscribe(slow)
+    made.harness.subscribe(lambda event: heard.append(("quick", event.type)))
+    asyncio.run(made.harness.prompt("go"))
+    types = [event.type for event in made.events]
+    assert heard == [pair for name in types for pair in (("slow", name), ("quick", name))]
