@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pi_nb.errors import UserError
 from pi_nb.messages import ImageContent, TextContent
 from pi_nb.notebook.cells import Cell
-from pi_nb.notebook.checks import check_level, check_tool, check_writable
-from pi_nb.notebook.references import check_label, find_entry
+from pi_nb.notebook.checks import ask_to_write, check_level, check_tool, check_writable
+from pi_nb.notebook.references import check_label
 
 if TYPE_CHECKING:
     import argparse
@@ -102,7 +102,7 @@ def ask_from(runtime: Runtime, given: argparse.Namespace, text: str) -> Ask:
     evaluate = runtime.ip.ev
     return Ask(
         text=text if given.raw else interpolate(text, evaluate),
-        cell=runtime.cells.now(runtime.ip, text),
+        cell=runtime.cells.now(runtime.ip, text, runtime.guest),
         attached=(*attached(given.attach, evaluate), *pictures(given.image, evaluate)),
         model=given.model,
         thinking=None if given.thinking and "," in given.thinking else given.thinking,
@@ -142,6 +142,7 @@ def check(runtime: Runtime, ask: Ask) -> None:
     runtime.check_idle()
     if not ask.text.strip().strip("\"'") and not ask.attached:
         raise UserError("The prompt is empty.", hint="Write it below %%pi, or after %pi.")
+    ask_to_write(runtime)
     check_writable(runtime.session)
     check_model(runtime, ask.model)
     if ask.thinking is not None:
@@ -149,7 +150,7 @@ def check(runtime: Runtime, ask: Ask) -> None:
     for name in ask.tools or ():
         check_tool(runtime.tools, name)
     if ask.place is not None:
-        find_entry(runtime.session, ask.place)
+        runtime.find(ask.place)
     if ask.label is not None:
         check_label(runtime.session, ask.label)
 

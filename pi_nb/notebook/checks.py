@@ -10,9 +10,10 @@ from pi_nb.models import THINKING_LEVELS
 from pi_nb.notebook.arguments import near
 
 if TYPE_CHECKING:
+    from pi_nb.notebook.runtime import Runtime
     from pi_nb.session.tree import Session
 
-__all__ = ["check_level", "check_tool", "check_writable"]
+__all__ = ["ask_to_write", "check_level", "check_tool", "check_writable"]
 
 
 def check_level(level: str) -> None:
@@ -39,6 +40,17 @@ def check_tool(known: Iterable[str], name: str) -> None:
             f"There is no tool {name!r}.",
             hint=near(name, names) or f"{added} A function of yours becomes one with @pi_nb.tool.",
         )
+
+
+def ask_to_write(runtime: Runtime) -> None:
+    """Open a session that could only be read again: whoever wrote it may have ended since."""
+    session = runtime.session
+    if session.read_only and session.file is not None and session.file.exists() and not runtime.busy:
+        again = runtime.repo.open(session.file)
+        if again.read_only:
+            again.close()
+        else:
+            runtime.use(again)
 
 
 def check_writable(session: Session) -> None:

@@ -100,18 +100,19 @@ def _spent(totals: Totals) -> str:
     return f"{totals.tokens:,} tokens{cost}" if totals.calls else "nothing"
 
 
-def compare(session: Session, left: str, right: str) -> Comparison:
+def compare(session: Session, left: str, right: str, *, notebook: str | None = None) -> Comparison:
     """Compare two branches of a session.
 
     Args:
         session: The session.
         left: Reference to an entry of the first; of a prompt, its answer is meant.
         right: Reference to an entry of the second.
+        notebook: Whose cells are meant, where the session belongs to another notebook.
 
     Raises:
         UserError: A reference names nothing, or several entries.
     """
-    ids = [_end(session, find_entry(session, ref)) for ref in (left, right)]
+    ids = [_end(session, find_entry(session, ref, notebook=notebook)) for ref in (left, right)]
     contexts = [session.context(entry_id) for entry_id in ids]
     shared = _shared(*(context.items for context in contexts))
     sides = [_side(session, ref, context, shared) for ref, context in zip((left, right), contexts, strict=True)]

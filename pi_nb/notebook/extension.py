@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -10,6 +12,7 @@ from pi_nb.errors import PiError, UserError
 from pi_nb.notebook import completion, settings, typed
 from pi_nb.notebook.commands import COMMANDS
 from pi_nb.notebook.magics import CellMagics
+from pi_nb.notebook.place import has_stdin
 from pi_nb.notebook.run_magics import RunMagics
 from pi_nb.notebook.runtime import Runtime
 from pi_nb.notebook.sources import sources
@@ -70,24 +73,62 @@ def runtime_of(ip: Any) -> Runtime:
 
 
 def greet(runtime: Runtime) -> str:
-    """Return to the session of this notebook, if there is one, and say so; nothing otherwise."""
+    """Return to the session of this notebook, if there is one, and say so; nothing otherwise.
+
+    What is said comes from the file. The session is opened right afterwards, beside whatever comes next.
+    """
+    file = runtime.bound_file()
+    if file is None:
+        return ""
+    from pi_nb.notebook.glance import glance
+
+    seen = glance(file)
+    if seen is None:
+        return _open_and_greet(runtime)
+    writer = seen.who_writes()
+    if writer and not has_stdin(runtime.ip):
+        return ""  # a program inside a notebook inherits the notebook's name, not its session
+    runtime.open_soon()
+    lines = [
+        *_back(runtime, seen.id, seen.session_line, seen.leaf_line),
+        *_changes(runtime, seen.metadata, seen.last_cell),
+    ]
+    if writer:
+        lines += [f"The session is read-only: it is being written by {writer}.", *_WAYS_ON]
+    return "\n".join(lines)
+
+
+def _open_and_greet(runtime: Runtime) -> str:
+    """Do the same with a session that has to be opened to be understood."""
     try:
         session = runtime.find_session()
     except PiError as error:
         return f"The session of this notebook cannot be opened: {error} A new one begins with the next prompt."
     if session is None:
         return ""
+    from pi_nb.notebook.cells import last_cell
     from pi_nb.notebook.status import leaf_line, session_line
 
-    known = session.id in runtime.visited
+    lines = _back(runtime, session.id, session_line(session), leaf_line(session))
     runtime.use(session)
-    lines = [f"Back in session {session_line(session)}.", f"Leaf: {leaf_line(session)}"]
-    if not known:
+    lines += [*_changes(runtime, session.metadata, last_cell(session)), *session.warnings]
+    return "\n".join(lines + (_WAYS_ON if session.read_only else []))
+
+
+_WAYS_ON = ["%pi_session fork goes on in a copy; %pi_session new begins another."]
+
+
+def _back(runtime: Runtime, session_id: str, session_line: str, leaf_line: str) -> list[str]:
+    lines = [f"Back in session {session_line}.", f"Leaf: {leaf_line}"]
+    if session_id not in runtime.visited:
         lines.append("The kernel is new: variables made before are gone, the conversation is not.")
-    before = session.metadata.get(runtime.place.kind)
+    return lines
+
+
+def _changes(runtime: Runtime, metadata: Mapping[str, Any], last_cell: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what has happened to the notebook or the session since."""
+    before, other = metadata.get(runtime.place.kind), last_cell.get("notebook")
     if before != runtime.place.name:
-        lines.append(f"It was begun in {before}, before this notebook was renamed.")
-    lines += session.warnings
-    if session.read_only:
-        lines.append("%pi_session fork goes on in a copy; %pi_session new begins another.")
-    return "\n".join(lines)
+        yield f"It was begun in {before}, before this notebook was renamed."
+    if isinstance(other, str) and other != runtime.place.name:
+        yield f"{Path(other).name} went on in it since; its cells are not taken for cells here."

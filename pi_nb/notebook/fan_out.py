@@ -30,7 +30,7 @@ from pi_nb.notebook.prompting import configure, described
 from pi_nb.notebook.redraw import Redraw
 from pi_nb.notebook.references import give_label
 from pi_nb.notebook.replay import begins_at_root
-from pi_nb.notebook.reply import Reply
+from pi_nb.notebook.reply import Replies, Reply
 from pi_nb.notebook.status import leaf_line
 from pi_nb.notebook.trace import BranchTracing
 from pi_nb.notebook.transcript import Snapshot, Transcript
@@ -273,7 +273,7 @@ class FanJob:
             transcript.settle()
         session = self._harness.session
         runs = [transcript.snapshot() for transcript in self._transcripts]
-        replies = [Reply.of(run, session.id) for run in runs]
+        replies = Replies(Reply.of(run, session.id) for run in runs)
         scores = [self._fan.scored(reply) for reply in replies]
         self._label(runs)
         if any(run.entries for run in runs):

@@ -9,7 +9,7 @@ from pi_nb.notebook.caption import Caption
 from pi_nb.notebook.columns import Column, columns_bundle
 from pi_nb.notebook.redraw import Redraw
 from pi_nb.notebook.replay import Stored, find_stored, transcript_of
-from pi_nb.notebook.reply import Reply
+from pi_nb.notebook.reply import Replies, Reply
 from pi_nb.notebook.status import leaf_line
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def show_stored_fan(runtime: Runtime, ask: Ask, fan: Fan, stored: list[Stored]) 
     session, runtime.begun = runtime.session, True
     _place_leaf(session, fan, stored)
     runs = [transcript_of(one).snapshot() for one in stored]
-    replies = [Reply.of(run, session.id, replayed=True) for run in runs]
+    replies = Replies(Reply.of(run, session.id, replayed=True) for run in runs)
     columns = [
         Column(variant.title(number), run, Caption(), score=fan.scored(reply))
         for number, (variant, run, reply) in enumerate(zip(fan.variants, runs, replies, strict=True), 1)

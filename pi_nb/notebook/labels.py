@@ -21,13 +21,13 @@ def labels_text(session: Session) -> str:
     return "\n".join(lines) or "There are no labels. %pi_label NAME [REF] makes one."
 
 
-def label_entry(session: Session, label: str, ref: str | None) -> str:
+def label_entry(session: Session, label: str, ref: str | None, *, notebook: str | None = None) -> str:
     """Label an entry, by default the message the branch ends with; return what to say about it.
 
     Raises:
         UserError: There is no such entry, nothing to label yet, or a reference could not use the label.
     """
-    target = find_entry(session, ref) if ref is not None else last_message(session)
+    target = find_entry(session, ref, notebook=notebook) if ref is not None else last_message(session)
     if target is None:
         raise UserError("There is nothing to label before the first prompt.")
     check_label(session, label, target)

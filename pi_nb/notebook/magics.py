@@ -112,12 +112,11 @@ class CellMagics(Magics):
         """Move the leaf."""
         from pi_nb.notebook.branch_settings import BranchSettings
         from pi_nb.notebook.progress import checkout_with_summary
-        from pi_nb.notebook.references import find_entry
         from pi_nb.notebook.status import leaf_line
 
         runtime = self.runtime
         runtime.check_idle()
-        target, before = find_entry(runtime.session, given.ref), runtime.session.leaf_id
+        target, before = runtime.find(given.ref), runtime.session.leaf_id
         if given.summarize:
             return self._offer(checkout_with_summary(runtime, target, given.message).editor_text)
         settings = BranchSettings.of(runtime.harness)
@@ -156,9 +155,8 @@ class CellMagics(Magics):
     def pi_context(self, given: Given) -> None:
         """Show what the model would be sent."""
         from pi_nb.notebook.looking import show_context
-        from pi_nb.notebook.references import find_entry
 
-        show_context(self.runtime, find_entry(self.runtime.session, given.ref or "@"))
+        show_context(self.runtime, self.runtime.find(given.ref or "@"))
 
     @line_magic
     @command
@@ -181,7 +179,7 @@ class CellMagics(Magics):
             say(clear_label(session, given.name))
         else:
             self.runtime.check_idle()
-            say(label_entry(session, given.name, given.ref))
+            say(label_entry(session, given.name, given.ref, notebook=self.runtime.guest))
 
     @line_magic
     @command

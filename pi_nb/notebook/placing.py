@@ -30,7 +30,7 @@ def earlier_prompt(session: Session, ask: Ask) -> str | None:
 def parent_of(session: Session, ask: Ask) -> str | None:
     """Return the entry that the prompt will hang from."""
     if ask.place is not None:
-        target = find_entry(session, ask.place)
+        target = find_entry(session, ask.place, notebook=ask.cell.notebook)
         chosen = session.get(target) if target and target != session.leaf_id else None
         return destination(chosen)[0] if chosen else target
     earlier = earlier_prompt(session, ask)
@@ -63,7 +63,7 @@ def _sentence(changes: str) -> str:
 async def _place(harness: AgentHarness, ask: Ask) -> str:
     session, left = harness.session, harness.session.leaf_id
     if ask.place is not None:
-        await harness.navigate_tree(find_entry(session, ask.place))
+        await harness.navigate_tree(find_entry(session, ask.place, notebook=ask.cell.notebook))
         return ""
     earlier = earlier_prompt(session, ask)
     if earlier is None:

@@ -20,8 +20,13 @@ __all__ = ["answer_to", "check_label", "find_entry", "give_label", "is_prompt", 
 _CELL = re.compile(r"cell:(\d+)(?:\.(\d+))?(.*)")
 
 
-def find_entry(session: Session, text: str) -> str | None:
+def find_entry(session: Session, text: str, *, notebook: str | None = None) -> str | None:
     """Return the id of the entry that a reference names; None for the root.
+
+    Args:
+        session: Where to look.
+        text: The reference.
+        notebook: Whose cells are meant, where the session belongs to another notebook.
 
     Raises:
         UserError: It names nothing, or several entries.
@@ -29,7 +34,7 @@ def find_entry(session: Session, text: str) -> str | None:
     cell = _CELL.fullmatch(text.strip())
     if cell is None:
         return resolve_ref(session, text)
-    prompt = written_in(session, int(cell[1]), int(cell[2]) if cell[2] else None)
+    prompt = written_in(session, int(cell[1]), int(cell[2]) if cell[2] else None, notebook=notebook)
     if prompt is None:
         which = f"branch {cell[2]}" if cell[2] else "prompt"
         raise UserError(

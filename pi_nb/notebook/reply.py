@@ -12,9 +12,17 @@ from pi_nb.messages import ToolCall, Usage
 from pi_nb.notebook.markdown import to_safe_markdown
 from pi_nb.notebook.transcript import Snapshot, Tool
 
-__all__ = ["Reply"]
+__all__ = ["Replies", "Reply"]
 
 _FENCE = re.compile(r"^```\w*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+class Replies(list["Reply"]):
+    """The answers to one prompt, in order."""
+
+    def wait(self, timeout: float | None = None) -> Replies:
+        """Return these replies: they take the place of the background run that was waited for."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +75,10 @@ class Reply:
 
     def _repr_markdown_(self) -> str:
         return to_safe_markdown(self.text)
+
+    def wait(self, timeout: float | None = None) -> Reply:
+        """Return this reply: it takes the place of the background run that was waited for."""
+        return self
 
     def json(self) -> Any:
         """Return the text read as JSON, or the first code block in it that is JSON.

@@ -30,7 +30,7 @@ class RunMagics(CellMagics):
         from pi_nb.notebook.comparison_views import as_html, as_text
         from pi_nb.notebook.display import show
 
-        found = compare(self.runtime.session, given.left, given.right or "@")
+        found = compare(self.runtime.session, given.left, given.right or "@", notebook=self.runtime.guest)
         show(as_html(found, whole_text=given.text), as_text(found, whole_text=given.text))
 
     @line_magic

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pi_nb.errors import UserError
-from pi_nb.notebook.cells import CellClock
+from pi_nb.notebook.cells import CellClock, notebook_within
 from pi_nb.notebook.owner import Owner
 from pi_nb.notebook.place import Place, find_place, has_stdin
 from pi_nb.notebook.settings import PiMagics
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Runtime"]
 
 T = TypeVar("T")
+SOON = 0.2  # seconds; by then the cell that loads the extension has ended
 _VISITED = "_pi_nb_visited"  # attribute of the shell
 
 
@@ -79,6 +80,8 @@ class Runtime:
         self._tools: dict[str, Tool] | None = None
         self._approvals: Approvals | None = None
         self._opened: tuple[str | None, int] = (None, 0)
+        self._opening: threading.Timer | None = None
+        self._closed = False
         atexit.register(self._leave)
 
     def __repr__(self) -> str:
@@ -181,7 +184,7 @@ class Runtime:
 
     def find_session(self) -> Session | None:
         """Open the newest session that is bound to this notebook; None if there is none."""
-        file = self._bound_file()
+        file = self.bound_file()
         if file is None:
             return None
         session = self.repo.open(file)
@@ -190,7 +193,7 @@ class Runtime:
             return None
         return session
 
-    def _bound_file(self) -> Path | None:
+    def bound_file(self) -> Path | None:
         """Return the file of this notebook's session, also of one that it had under another name."""
         if not self.place.name:
             return None
@@ -200,6 +203,18 @@ class Runtime:
         from pi_nb.notebook.renamed import find_renamed
 
         return find_renamed(self.root, self.place.name)
+
+    def open_soon(self) -> None:
+        """Open the session on a thread of its own, so that nobody waits for it; whatever fails will fail again."""
+
+        def open_it() -> None:
+            with contextlib.suppress(Exception), self._lock:
+                if not self._closed:
+                    _ = self.session
+
+        self._opening = threading.Timer(SOON, open_it)
+        self._opening.daemon = True
+        self._opening.start()
 
     def new_session(self) -> Session:
         """Return a new session, bound to this notebook; it has no file yet."""
@@ -225,6 +240,23 @@ class Runtime:
         self.visited.add(session.id)
         if live is not None:
             live.close()
+
+    @property
+    def guest(self) -> str | None:
+        """The name of this notebook where the session belongs to another one; else None."""
+        if self.place.kind != "notebook":
+            return None
+        return notebook_within(self.session, self.place.name)
+
+    def find(self, ref: str) -> str | None:
+        """Return the id of the entry that a reference names; None for the root.
+
+        Raises:
+            UserError: It names nothing, or several entries.
+        """
+        from pi_nb.notebook.references import find_entry
+
+        return find_entry(self.session, ref, notebook=self.guest)
 
     @property
     def is_fresh(self) -> bool:
@@ -285,7 +317,10 @@ class Runtime:
             leaving: True if the page keeps its tree, because the kernel itself ends.
         """
         atexit.unregister(self._leave)
+        if self._opening is not None:
+            self._opening.cancel()
         with self._lock:
+            self._closed = True
             live, self._live = self._live, None
             session, self._session = self._session, None
             registry, self._registry = self._registry, None

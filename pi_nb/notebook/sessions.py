@@ -13,7 +13,7 @@ from pi_nb.notebook.arguments import near
 from pi_nb.notebook.caption import clean
 from pi_nb.notebook.commands import SESSION_ACTIONS
 from pi_nb.notebook.place import has_stdin
-from pi_nb.notebook.references import find_entry, short
+from pi_nb.notebook.references import short
 from pi_nb.notebook.session_list import free_name, sessions_text
 from pi_nb.notebook.status import facts, leaf_line, session_line, session_name, status_text
 
@@ -66,9 +66,25 @@ def _open(runtime: Runtime, ref: str) -> str:
     if session.file and session.metadata.get(runtime.place.kind) == runtime.place.name:
         os.utime(session.file)  # the one a kernel restart comes back to
         return f"Session {session_line(session)}. Leaf: {leaf_line(session)}."
+    lines = [
+        f"Session {session_line(session)}. Leaf: {leaf_line(session)}.",
+        _whose(runtime, session),
+        *session.warnings,
+    ]
+    return "\n".join(lines)
+
+
+def _whose(runtime: Runtime, session: Session) -> str:
+    """Return what to know about a session of somebody else's."""
+    bound = session.metadata.get("notebook")
+    owner = (
+        f"belongs to {Path(bound).name}" if isinstance(bound, str) and bound.endswith(".ipynb") else "belongs elsewhere"
+    )
+    if session.read_only:
+        return f"It {owner}. %pi_session fork goes on in a copy of it, which is this notebook's own."
     return (
-        f"Session {session_line(session)}. Leaf: {leaf_line(session)}.\n"
-        "It belongs elsewhere: after a kernel restart this notebook is back in its own. %pi_session fork makes a copy."
+        f"It {owner}: prompts from here are added to it, and cells there are not taken for cells here. "
+        "After a kernel restart this notebook is back in its own session. %pi_session fork makes a copy that stays."
     )
 
 
@@ -83,7 +99,7 @@ def _name(runtime: Runtime, name: str) -> str:
 
 def _fork(runtime: Runtime, ref: str) -> str:
     source = runtime.session
-    at = find_entry(source, ref or "@")
+    at = runtime.find(ref or "@")
     if at is None:
         raise UserError("There is nothing to copy before the first entry.", hint="%pi_session new begins an empty one.")
     fork = runtime.repo.fork(source, at=at, cwd=runtime.place.cwd, metadata=runtime.place.metadata)

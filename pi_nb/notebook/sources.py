@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from pi_nb.notebook.cells import cell_of
+from pi_nb.notebook.cells import cell_of, is_in
 from pi_nb.notebook.completion import Candidate, Sources
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def references(runtime: Runtime) -> Iterator[Candidate]:
         return
     session = runtime.session
     messages = [entry for entry in islice(reversed(session.entries()), RECENT) if entry.type == "message"]
-    numbers = {_place(cell_of(entry)): entry.id for entry in reversed(messages) if "n" in cell_of(entry)}
+    cells = [(cell_of(entry), entry.id) for entry in reversed(messages)]
+    numbers = {_place(cell): entry_id for cell, entry_id in cells if "n" in cell and is_in(cell, runtime.guest)}
     yield from (Candidate(number, brief(session, entry_id)) for number, entry_id in numbers.items())
     yield from (Candidate(entry.id, brief(session, entry.id)) for entry in messages)
 

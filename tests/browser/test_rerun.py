@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,6 +31,13 @@ IDLE = """() => { const w = window.jupyterapp.shell.currentWidget;
 def edit(nb: Notebook, index: int, text: str) -> None:
     """Write into a cell."""
     nb.page.evaluate(SET, [index, text])
+
+
+def snap(page: Any, name: str) -> None:
+    """Keep a picture where the environment asks for some."""
+    folder = os.environ.get("PI_NB_SHOTS")
+    if folder:
+        page.screenshot(path=str(Path(folder) / f"{name}.png"))
 
 
 def do(nb: Notebook, command: str) -> None:
@@ -164,6 +174,51 @@ def test_a_renamed_notebook_keeps_its_session(lab: Server, open_notebook: Opener
     edit(again, 3, "%%pi\nfive")
     again.run(3)
     assert tree(before)[4:] == ["/one/two/five"]
+
+
+def test_a_copied_notebook_on_the_same_session(lab: Server, open_notebook: Opener, page: Any) -> None:
+    """Its cells have the same ids and are other cells: what they ask is added, edited and run again beside itself."""
+    nb = opened(lab, open_notebook)
+    nb.save()
+    file = file_of(nb)
+    copy = "copied-on-one-session.ipynb"
+    shutil.copy(lab.root / nb.path, lab.root / copy)
+    guest = Notebook(page, lab, copy)
+    edit(guest, 0, f"%load_ext pi_nb\n%pi_session open {file}")
+    told = guest.run(0)
+    assert f"It belongs to {nb.path}." in told
+    assert "read-only" in told
+    assert "%pi_session fork goes on in a copy" in told
+    assert "is being written by" in guest.run(1)
+    snap(page, "guest-reads")
+    shut_down(lab, nb.path)
+    assert "beside the earlier answer" not in guest.run(1)
+    assert tree(file)[3:] == ["/one/two/three/one"]
+    edit(guest, 1, "%%pi\none, edited")
+    assert "a new branch beside the earlier answer" in guest.run(1)
+    assert tree(file)[4:] == ["/one/two/three/one, edited"]
+    snap(page, "guest-writes")
+    home = Notebook(page, lab, nb.path)
+    told = home.run(0)
+    assert "is being written by" in told
+    assert "%pi_session fork goes on in a copy" in told
+    shut_down(lab, copy)
+    edit(home, 2, "%%pi\ntwo, edited")
+    assert "a new branch beside the earlier answer" in home.run(2)
+    assert tree(file)[5:] == ["/one/two, edited"]
+
+
+def shut_down(server: Server, path: str) -> None:
+    """End the kernel of a notebook, and wait until it is gone."""
+
+    def ask(method: str, what: str) -> Any:
+        headers = {"Authorization": f"token {server.token}"}
+        request = urllib.request.Request(f"{server.base}/api/{what}", method=method, headers=headers)
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return json.loads(answer.read() or "null")
+
+    (session,) = [found for found in ask("GET", "sessions") if found["path"] == path]
+    ask("DELETE", f"kernels/{session['kernel']['id']}")
 
 
 def test_a_refresh_during_a_run(lab: Server, open_notebook: Opener, page: Any) -> None:

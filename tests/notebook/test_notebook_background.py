@@ -112,6 +112,11 @@ def test_the_reply_of_a_background_run(kernel: Any) -> None:
     kernel.run("ans = 5")
     wait(kernel)
     assert kernel.run("print(ans)").stream == "5\n"
+    kernel.run("script(Reply('a'), Reply('a'), Reply('a'))\n%pi --bg --out one go")
+    wait(kernel)
+    kernel.run("%pi --bg --n 2 --out two go")
+    wait(kernel)
+    assert kernel.run("print(one.wait().text, [reply.text for reply in two.wait(5)])").stream == "a ['a', 'a']\n"
 
 
 def test_unloading_ends_a_background_run(kernel: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import re
 import subprocess
 import sys
@@ -19,7 +20,10 @@ from traitlets.config import Config
 import pi_nb
 from pi_nb.errors import UserError
 from pi_nb.notebook.extension import load, runtime_of, unload
+from pi_nb.notebook.glance import glance
 from pi_nb.notebook.owner import THREAD_NAME
+from pi_nb.notebook.status import leaf_line, session_line
+from pi_nb.session.repo import SessionRepo
 
 NO_HISTORY = Config({"HistoryManager": {"enabled": False}})  # no database, no thread of its own
 
@@ -91,25 +95,78 @@ def test_the_way_in_from_python(shell: InteractiveShell) -> None:
     assert repr(runtime).startswith("<Runtime terminal <Session ")
 
 
+LOADING = """
+import json, os, sys
+from IPython.core.interactiveshell import InteractiveShell
+ip = InteractiveShell.instance()
+before = set(sys.modules)
+ip.run_line_magic("load_ext", "pi_nb")
+print(json.dumps(sorted({name.split(".")[0] for name in set(sys.modules) - before})))
+if sys.argv[1:]:
+    ip.run_cell(sys.argv[1])
+os._exit(0)
+"""
+HEAVY = {"httpx", "anywidget", "ipywidgets", "graphviz", "pydantic", "msgspec", "markdown_it", "pygments"}
+
+
 def test_loading_is_cheap(tmp_path: Path) -> None:
-    """Loading imports no HTTP client, no widgets beyond what is there, no Markdown, no validation library."""
-    code = (
-        "import sys, json\nfrom IPython.core.interactiveshell import InteractiveShell\n"
-        "ip = InteractiveShell.instance()\nbefore = set(sys.modules)\nip.run_line_magic('load_ext', 'pi_nb')\n"
-        "print(json.dumps(sorted({name.split('.')[0] for name in set(sys.modules) - before})))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-    loaded = set(json.loads(done.stdout))
-    assert not loaded & {
-        "httpx",
-        "anywidget",
-        "ipywidgets",
-        "graphviz",
-        "pydantic",
-        "markdown_it",
-        "pygments",
-        "orjson",
-    }
+    """It imports no HTTP client, no widgets, no Markdown, no validation, also where it returns to a session."""
+
+    def run(*cells: str) -> str:
+        names = {"PI_CODING_AGENT_SESSION_DIR": str(tmp_path / "s"), "PI_NB_MODEL": "scripted:demo"}
+        command = [sys.executable, "-c", LOADING, *cells]
+        done = subprocess.run(
+            command, cwd=tmp_path, env={**os.environ, **names}, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    fresh = run("%pi hello")
+    assert not set(json.loads(fresh.splitlines()[0])) & (HEAVY | {"orjson"})
+    *told, loaded = run().splitlines()
+    assert re.fullmatch(r"Back in session [0-9a-f]{8}, \d+ entries\.", told[0])
+    assert not set(json.loads(loaded)) & HEAVY
+
+
+@pytest.mark.parametrize(
+    ("line", "seen"),
+    [
+        ({"type": "label", "targetId": "b", "label": "here"}, "c, after b [here] assistant: fine"),
+        ({"type": "session_info", "name": "Boats"}, "c, after b assistant: fine"),
+        ({"type": "leaf", "targetId": "a"}, "a user: how are you?"),
+        ({"type": "leaf", "targetId": None}, "root, before the first prompt"),
+        ({"type": "message", "message": {"role": "user", "content": "x\u202e" + "y" * 99}}, "c user: x\\u202e"),
+        ({"type": "message", "message": {"role": "toolResult", "content": []}}, None),
+        ({"type": "leaf"}, None),
+        ({}, None),
+    ],
+)
+def test_a_glance_says_what_the_session_would(tmp_path: Path, line: dict[str, Any], seen: str | None) -> None:
+    """Leaf, label and name come off the file as the session has them; what is odd is left to the session."""
+    stamp = "2026-01-01T00:00:00.000Z"
+    said = [("user", "how are you?"), ("assistant", "fine")]
+    rows: list[dict[str, Any]] = [{"type": "session", "version": 3, "id": "s" * 36, "timestamp": stamp, "cwd": "/"}]
+    for number, (role, text) in enumerate(said):
+        message = {"role": role, "content": [{"type": "text", "text": text}]}
+        rows.append(
+            {"type": "message", "id": "ab"[number], "parentId": " a"[number].strip() or None, "message": message}
+        )
+    rows.append({"id": "c", "parentId": "b", **line})
+    file = tmp_path / "s.jsonl"
+    file.write_text("".join(json.dumps({"timestamp": stamp, **row}) + "\n" for row in rows))
+    found = glance(file)
+    if seen is None:
+        assert found is None
+        return
+    session = SessionRepo(tmp_path).open(file)
+    assert found is not None
+    assert found.leaf_line.startswith(seen)
+    assert found.leaf_line == leaf_line(session)
+    assert session_line(session).startswith(found.session_line)
+    assert found.who_writes().startswith("this process")
+    session.close()
+    assert found.who_writes() == ""
+    file.write_text(file.read_text() + "{")
+    assert glance(file) is None
 
 
 def test_every_magic_has_help(shell: InteractiveShell) -> None:

@@ -128,9 +128,9 @@ def test_two_notebooks_on_one_session(make_kernel: Callable[..., Any], tmp_path:
     assert prompts(file)[3:] == ["/one/two/one, edited"]
     number = first_number(file, "two")
     assert "has written no prompt" in second.run(f"%pi_checkout cell:{number + 50}").error
-    assert "is being written by" in make_kernel(tmp_path, JPY_SESSION_NAME=str(tmp_path / "a.ipynb")).run(
-        "%load_ext pi_nb"
-    ).stream
+    home = make_kernel(tmp_path, JPY_SESSION_NAME=str(tmp_path / "a.ipynb"))
+    assert "is being written by" in home.run("%load_ext pi_nb").stream
+    home.close()
     second.close()
     third = make_kernel(tmp_path, JPY_SESSION_NAME=str(tmp_path / "a.ipynb"))
     back = third.run("%load_ext pi_nb\n" + answers()).stream

@@ -64,6 +64,49 @@ def test_a_second_kernel_is_told_at_once(make_kernel: Callable[..., Any], tmp_pa
     assert [e["message"]["content"][0]["text"] for e in entries(first) if e["type"] == "message"][-2:] == ["again", "b"]
 
 
+COUNT = """
+import gc, os, threading, comm, ipywidgets, psutil
+from pi_nb.notebook.runtime import Runtime
+def _socket(fd):
+    try:
+        return os.readlink(f"/proc/self/fd/{fd}").startswith("socket")
+    except OSError:
+        return False
+gc.collect()
+_ip = get_ipython()
+_hooks = [len(v) for v in _ip.events.callbacks.values()]
+_counts = [len(comm.get_comm_manager().comms), len(ipywidgets.widget._instances), len(threading.enumerate()),
+    len(_ip.Completer.custom_matchers), len(_ip.configurables), len(_ip.input_transformers_cleanup), *_hooks,
+    sum(type(o) is Runtime for o in gc.get_objects()), len([fd for fd in os.listdir("/proc/self/fd") if _socket(fd)])]
+print(*_counts, psutil.Process().memory_info().rss // 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+def test_ten_reloads_of_a_used_kernel(make_kernel: Callable[..., Any], tmp_path: Path) -> None:
+    """Tree, run, settings and all: after ten reloads there is as much of everything as after one; memory too."""
+    kernel = make_kernel(tmp_path, JPY_SESSION_NAME=str(tmp_path / "a.ipynb"))
+    kernel.run(SCRIPT)
+
+    def use() -> list[int]:
+        loaded = kernel.run("%reload_ext pi_nb\nprovider = script(Reply('a **b**'), Reply('c'), Reply('d'))")
+        assert loaded.status == "ok", loaded.error
+        for cell in ("%pi hello", "%pi --n 2 again", "%pi_tree", "%pi --bg --out run x", "run.wait(20)"):
+            assert kernel.run(cell).status == "ok"
+        assert kernel.run("%reload_ext pi_nb").status == "ok"
+        return [int(word) for word in kernel.run(COUNT).stream.split()]
+
+    once = [use() for _ in range(3)][-1]
+    after = [use() for _ in range(10)][-1]
+    assert after[:-1] == once[:-1]
+    assert after[-1] - once[-1] < 10_000, "kilobytes"
+    kernel.run("%unload_ext pi_nb")
+    left = kernel.run("import threading\nprint([t.name for t in threading.enumerate() if 'pi_nb' in t.name])").stream
+    assert left == "[]\n"
+    assert "%pi_tools" not in kernel.run("%lsmagic").everything
+    assert kernel.run("%pi hello").status == "error"
+
+
 @pytest.fixture(scope="module", params=["6.31.0", "7.3.0"])
 def older(
     request: pytest.FixtureRequest, make_kernel: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
