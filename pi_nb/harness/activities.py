@@ -85,15 +85,20 @@ class Activities:
         for activity in (*self._beside, *(() if self._holder is None else (self._holder,))):
             activity.signal.abort()
 
-    async def attend(self, activity: Activity, work: Coroutine[Any, Any, T]) -> T:
-        """Carry out the work of an activity in a task of its own and return what it gives.
-
-        Cancelling the caller aborts the work, waits until it has ended in order, and is passed on.
-        """
+    def launch(self, activity: Activity, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Let the work of an activity that has begun go on in a task of its own, and return that."""
         task = asyncio.get_running_loop().create_task(work)
         activity.adopt(task)
         self._tasks[task] = activity
         task.add_done_callback(self._forget)
+        return task
+
+    async def see_out(self, task: asyncio.Task[T]) -> T:
+        """Wait for a task that was launched and return what it gives.
+
+        Cancelling the caller aborts the work, waits until it has ended in order, and is passed on.
+        """
+        activity = self._tasks[task]
         try:
             result = await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -103,6 +108,10 @@ class Activities:
         if activity.signal.aborted:
             await asyncio.sleep(0)  # whoever aborted goes first and tells of it
         return result
+
+    async def attend(self, activity: Activity, work: Coroutine[Any, Any, T]) -> T:
+        """Carry out the work of an activity that has begun and return what it gives; as :meth:`see_out`."""
+        return await self.see_out(self.launch(activity, work))
 
     def _forget(self, task: asyncio.Task[Any]) -> None:
         """Count a task's activity as over, also if it was cancelled before it could say so itself."""

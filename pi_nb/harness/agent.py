@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from pi_nb.errors import HarnessError
 from pi_nb.harness.base import HarnessBase
+from pi_nb.harness.branch_run import AbortResult, BranchRun
 from pi_nb.harness.compaction import CompactionResult
 from pi_nb.harness.events import Abort, HarnessEvent
 from pi_nb.harness.listeners import Listener
@@ -31,7 +31,8 @@ from pi_nb.harness.navigation import NavigateResult, Navigator, plan_move
 from pi_nb.harness.queues import MessageQueue
 from pi_nb.harness.run import Activity, Cursor, Settings
 from pi_nb.harness.runner import Brief, Change
-from pi_nb.messages import AssistantMessage, ImageContent, Message, TextContent, UserMessage, now_ms
+from pi_nb.harness.said import Prompt, user_message
+from pi_nb.messages import AssistantMessage, ImageContent
 from pi_nb.models import Model
 from pi_nb.session.entries import LeafEntry
 from pi_nb.session.tree import LEAF
@@ -39,15 +40,6 @@ from pi_nb.session.tree import LEAF
 __all__ = ["AbortResult", "AgentHarness"]
 
 T = TypeVar("T")
-Prompt: TypeAlias = str | Sequence[TextContent | ImageContent]
-
-
-@dataclass(frozen=True, slots=True)
-class AbortResult:
-    """What waited to be said when a run was aborted, or that was taken back; it is handed back."""
-
-    cleared_steer: tuple[Message, ...]
-    cleared_follow_up: tuple[Message, ...]
 
 
 class AgentHarness(HarnessBase):
@@ -108,25 +100,47 @@ class AgentHarness(HarnessBase):
                 or nothing is said; ``hook``: a ``before_agent_start`` hook raised; ``session``: the session could
                 not be written.
         """
-        message = _user_message(content, images)
-        if not any(_says_something(block) for block in message.content):
-            raise HarnessError(
-                "The prompt is empty.", code="invalid_argument", hint="Say something, or send a picture."
-            )
         if at is LEAF:
+            message = user_message(content, images)
             self._activities.check("The prompt")
             news = self._follow_the_leaf()
             work = self._runner.at_leaf(message, self._brief(extra), news)
         else:
-            self._activities.check("The prompt", beside=True)
-            if at is not None and self.session.get(at) is None:
-                raise HarnessError(f"There is no entry {at}.", code="invalid_argument")
-            change = Change(model, thinking_level)
-            work = self._runner.at_entry(message, self._brief(extra), at, change, listener)
+            run = self.start(
+                content,
+                at=at,
+                images=images,
+                model=model,
+                thinking_level=thinking_level,
+                listener=listener,
+                extra=extra,
+            )
+            work = self._activities.see_out(run.task)
         try:
             return await work
         finally:
             self._seen = len(self.session)
+
+    def start(
+        self,
+        content: Prompt,
+        *,
+        at: str | None,
+        images: Sequence[ImageContent] = (),
+        model: str | Model | None = None,
+        thinking_level: str | None = None,
+        listener: Listener | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> BranchRun:
+        """Begin a run at an entry, beside whatever else goes on, and return it to be spoken to, stopped or awaited.
+
+        Needs a harness without compaction or move. Arguments and errors as for :meth:`prompt`.
+        """
+        message = user_message(content, images)
+        self._activities.check("The prompt", beside=True)
+        if at is not None and self.session.get(at) is None:
+            raise HarnessError(f"There is no entry {at}.", code="invalid_argument")
+        return self._runner.at_entry(message, self._brief(extra), at, Change(model, thinking_level), listener)
 
     async def skill(self, name: str, extra: str | None = None) -> AssistantMessage:
         """Prompt with a skill, followed by what the user adds. Needs an idle harness.
@@ -179,7 +193,7 @@ class AgentHarness(HarnessBase):
         Raises:
             HarnessError: ``hook``: a subscriber raised; it waits all the same.
         """
-        self._queues.next_turn.put(_user_message(content, ()))
+        self._queues.next_turn.put(user_message(content))
         await self._tell(self._queues.update())
 
     async def take_back(self) -> AbortResult:
@@ -195,7 +209,7 @@ class AgentHarness(HarnessBase):
     async def _queue(self, queue: MessageQueue, content: Prompt, what: str) -> None:
         if self._activities.holder is None:
             raise HarnessError(f"There is no run to {what}.", code="invalid_state", hint="Use prompt().")
-        queue.put(_user_message(content, ()))
+        queue.put(user_message(content))
         await self._tell(self._queues.update())
 
     # ------------------------------------------------------------ stopping
@@ -327,12 +341,3 @@ class AgentHarness(HarnessBase):
         moved = any(isinstance(entry, LeafEntry) for entry in self.session.entries(self._seen))
         self._seen = len(self.session)
         return tuple(self._config.restore_at(self.session, self.session.leaf_id)) if moved else ()
-
-
-def _says_something(block: object) -> bool:
-    return bool(block.text.strip()) if isinstance(block, TextContent) else True
-
-
-def _user_message(content: Prompt, images: Sequence[ImageContent]) -> UserMessage:
-    blocks = (TextContent(text=content),) if isinstance(content, str) else tuple(content)
-    return UserMessage(content=(*blocks, *images), timestamp=now_ms())

@@ -8,6 +8,7 @@ from typing import Any
 
 from pi_nb.errors import HarnessError, SessionError
 from pi_nb.harness.activities import Activities
+from pi_nb.harness.branch_run import BranchRun
 from pi_nb.harness.compactor import Compactor
 from pi_nb.harness.configuration import Configuration, check_level
 from pi_nb.harness.events import HarnessEvent
@@ -88,21 +89,24 @@ class Runner:
         self.activities.begin(run)
         return await self.activities.attend(run, self._perform(run, message, brief, news))
 
-    async def at_entry(
+    def at_entry(
         self, message: UserMessage, brief: Brief, at: str | None, change: Change, listener: Listener | None
-    ) -> AssistantMessage:
-        """Run at an entry of its own; the leaf is where it was when all such runs are over."""
+    ) -> BranchRun:
+        """Begin a run at an entry of its own; the leaf is where it was when all such runs are over."""
         config = self.config.copy()
         for _ in config.restore_at(self.session, at):
             continue
         cursor = Cursor(self.session, at, follows=lambda: False)
         change.make(config)
-        run = self._run(cursor, config, brief, Listeners(() if listener is None else (listener,)).emit)
-        run.queues = Queues(steering_mode="all", follow_up_mode="all")
+        listeners = Listeners(() if listener is None else (listener,))
+        run = self._run(cursor, config, brief, listeners.emit)
+        modes = self.queues.steer.mode, self.queues.follow_up.mode
+        run.queues = Queues(steering_mode=modes[0], follow_up_mode=modes[1])
         self._remember_home()
         self._scattered = True
         self.activities.begin(run, beside=True)
-        return await self.activities.attend(run, self._perform(run, message, brief, change=change))
+        task = self.activities.launch(run, self._perform(run, message, brief, change=change))
+        return BranchRun(run, listeners, task)
 
     def settle(self) -> None:
         """Put the leaf back and write what waits, once nobody is busy any more."""

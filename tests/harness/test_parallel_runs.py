@@ -2,12 +2,13 @@ import asyncio
 
 import pytest
 
-from pi_nb.errors import HarnessError
+from pi_nb.errors import HarnessError, ProviderError
 from pi_nb.harness.tools import tool
+from pi_nb.messages import UserMessage
 from pi_nb.models import Model
 from pi_nb.providers.scripted import Reply
 from pi_nb.session.repo import SessionRepo
-from tests.harness.bench import bench, calling, refusals
+from tests.harness.bench import bench, calling, refusals, refused
 
 MODELS = [Model("scripted", "one"), Model("scripted", "two")]
 
@@ -225,3 +226,184 @@ def test_a_run_with_a_thinking_level_of_its_own():
     with pytest.raises(HarnessError, match="not a thinking level"):
         asyncio.run(made.harness.prompt("x", at=leaf, thinking_level="loud"))
     assert made.harness.is_idle
+
+
+# ---------------------------------------------------------------- a run to hold
+
+
+def test_a_run_can_be_held_and_spoken_to():
+    """Each run has queues of its own: what is said to one is heard on its branch only."""
+    made, leaf = started()
+
+    async def work():
+        one, two = (made.harness.start(f"use {n}", at=leaf) for n in (1, 2))
+        await one.steer("quicker")
+        await two.follow_up("and then?")
+        assert [m.content[0].text for m in (*one.unsaid, *two.unsaid)] == ["quicker", "and then?"]
+        await asyncio.gather(one, two)
+        assert (one.done, one.unsaid, two.unsaid) == (True, (), ())
+        return one.entry_id, two.entry_id
+
+    one, two = asyncio.run(work())
+    assert [line for line in made.said(one)[2:] if line.startswith("user")] == ["user: use 1", "user: quicker"]
+    assert made.said(two)[-2:] == ["user: and then?", "assistant: re: and then?"]
+    assert made.session.leaf_id == leaf
+
+
+def test_one_run_can_be_aborted_by_itself():
+    """It ends with what waited to be said to it; the others go on, and their events do not tell of it."""
+    made, leaf = started()
+    heard = {0: [], 1: []}
+
+    async def work():
+        runs = [made.harness.start(f"use {n}", at=leaf, listener=None) for n in range(2)]
+        for number, run in enumerate(runs):
+            run.subscribe(lambda event, number=number: heard[number].append(event.type))
+        await runs[0].follow_up("never said")
+        await asyncio.sleep(0.005)
+        result = await runs[0].abort()
+        assert [m.content[0].text for m in result.cleared_follow_up] == ["never said"]
+        assert (runs[0].done, runs[1].done) == (True, False)
+        with pytest.raises(HarnessError) as caught:
+            await runs[0].steer("too late")
+        assert caught.value.code == "invalid_state"
+        return await runs[0], await runs[1]
+
+    one, two = asyncio.run(work())
+    assert (one.stop_reason, two.text) == ("aborted", "re: use 1")
+    assert (heard[0][-1], "abort" in heard[1]) == ("abort", False)
+    assert made.session.leaf_id == leaf
+    assert refusals(made.session) == []
+
+
+def test_a_run_may_abort_itself():
+    """One of its own listeners may abort a run; it does not wait for itself."""
+    made, leaf = started()
+
+    async def work():
+        run = made.harness.start("use it", at=leaf)
+
+        async def stop(event):
+            if event.type == "tool_execution_start":
+                await run.abort()
+
+        run.subscribe(stop)
+        return await asyncio.wait_for(run, 5)
+
+    assert asyncio.run(work()).stop_reason == "aborted"
+
+
+def test_who_stops_waiting_does_not_stop_a_held_run():
+    """A waiter may give up; the run goes on, and another one waits for it."""
+    made, leaf = started()
+
+    async def work():
+        run = made.harness.start("use it", at=leaf)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(run, 0.001)
+        assert "turn" in repr(run)
+        return await run
+
+    assert asyncio.run(work()).text == "re: use it"
+
+
+def test_a_held_run_is_refused_like_a_prompt():
+    """Nothing to say, no such entry, or a compaction: nothing begins."""
+    made, leaf = started()
+
+    async def work():
+        for content, at in (("", leaf), ("x", "feedbeef")):
+            with pytest.raises(HarnessError) as caught:
+                made.harness.start(content, at=at)
+            assert caught.value.code == "invalid_argument"
+        run = made.harness.start("x", at=leaf)
+        with pytest.raises(HarnessError):
+            await run.steer("")
+        await made.harness.abort()
+        assert run.done
+        assert made.harness.is_idle
+        await run
+
+    asyncio.run(work())
+
+
+# ---------------------------------------------------------------- ten at once
+
+BROKEN = ProviderError("it broke", code="truncated", retryable=True)
+
+
+def lively(request):
+    """Answer as the question says, with a pause that differs from run to run."""
+    last = request.messages[-1]
+    text = last.content[0].text
+    number = sum(map(ord, text)) % 7
+    asked = sum(m.role == "user" and m.content[0].text == text for m in request.messages)
+    if last.role == "user" and asked == 1 and text.startswith("use "):
+        return Reply(
+            calling(("nap", {"text": text}), ("nap", {"text": text})).content, stop_reason="toolUse", delay=number / 500
+        )
+    return Reply(f"re: {text}", delay=number / 500)
+
+
+def test_ten_runs_at_once_keep_a_valid_tree(tmp_path):
+    """Ten runs in one file, with tools, tries, steering, an abort, and one at the leaf: each branch is whole."""
+    broke = set()
+
+    def flaky(request):
+        text = request.messages[-1].content[0].text
+        if text.endswith(("3", "6")) and text not in broke:
+            broke.add(text)
+            return Reply("Half", error=BROKEN)
+        return lively(request)
+
+    made = bench("hello", *[flaky] * 100, tools=[nap], folder=tmp_path)
+
+    async def work():
+        await made.harness.prompt("hi")
+        root = made.session.leaf_id
+        runs = [made.harness.start(f"use {n}", at=root) for n in range(9)]
+        main = asyncio.create_task(made.harness.prompt("use main"))
+        await runs[1].steer("faster")
+        await asyncio.sleep(0.004)
+        await runs[5].abort()
+        answers = await asyncio.gather(*runs, main)
+        assert made.harness.is_idle
+        return root, [run.entry_id for run in runs], answers
+
+    root, tips, answers = asyncio.run(work())
+    assert [answer.stop_reason for answer in answers] == [*["stop"] * 5, "aborted", *["stop"] * 4]
+    check_branches(made.session, root, tips)
+    leaf = made.session.leaf_id
+    made.session.close()
+    with SessionRepo(tmp_path).open(made.session.file) as again:
+        assert (again.warnings, again.leaf_id) == ((), leaf)
+        check_branches(again, root, tips)
+        assert [m.role for m in again.context(leaf).messages][2:] == [
+            "user",
+            "assistant",
+            "toolResult",
+            "toolResult",
+            "assistant",
+        ]
+        assert sum(entry.type == "leaf" for entry in again.entries()) == 1
+
+
+def check_branches(session, root, tips):
+    """Check that each branch is one conversation under the root, and that no entry is on two of them."""
+    seen = set()
+    for number, tip in enumerate(tips):
+        path = list(session.path(tip))
+        place = [entry.id for entry in path].index(root)
+        own = path[place + 1 :]
+        assert own[0].message.content[0].text == f"use {number}"
+        assert [entry.parent_id for entry in own] == [entry.id for entry in path[place:-1]]
+        assert seen.isdisjoint(entry.id for entry in own)
+        seen |= {entry.id for entry in own}
+        assert refused([*session.context(tip).messages, UserMessage(content="and now?")]) == []
+        texts = {entry.message.content[0].text for entry in own if entry.message.role in ("user", "toolResult")}
+        assert texts <= {
+            f"use {number}",
+            "faster",
+            "Stopped: the run was aborted.",
+            "Not run: the run was aborted first.",
+        }
