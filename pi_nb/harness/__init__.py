@@ -1,7 +1,8 @@
 """The harness: runs, turns, tools, queues, hooks and save points over one session.
 
 From the outside in: :mod:`agent` is what a program holds and :mod:`base` what can be set of it; :mod:`runner` starts
-runs, :mod:`loop` is one run, :mod:`answer` one model call with its retries, :mod:`calls` the tool calls of one answer.
+runs, :mod:`loop` is one run, :mod:`answer` one model call with its retries, :mod:`calls` the tool calls of one answer;
+:mod:`branch_run` is a run with a place of its own, to be held.
 :mod:`run` holds what a run works with; :mod:`activities` knows who is busy, :mod:`signals` stops them.
 :mod:`compactor` and :mod:`navigation` act on the session, :mod:`compaction` and :mod:`branch_summary` decide what they
 do. :mod:`tools` makes tools of functions; :mod:`hooks` and :mod:`events` are where a program joins in.

@@ -1,4 +1,8 @@
-"""A program that is killed in the middle of a tool call; started by test_killed."""
+"""A program that is killed while its agent works; started by test_killed.
+
+python killed_child.py FOLDER            says "running" in the middle of two tool calls, and never ends
+python killed_child.py FOLDER everything  does what test_abort_anywhere's run does, and says each event's number
+"""
 
 from __future__ import annotations
 
@@ -31,4 +35,15 @@ async def main(folder: Path) -> None:
     await harness.prompt("go")
 
 
-asyncio.run(main(Path(sys.argv[1])))
+async def everything(folder: Path) -> None:
+    from tests.harness.test_abort_anywhere import Scene
+
+    scene = Scene(folder)
+    scene.harness.subscribe(lambda _event: print(len(scene.events), flush=True))
+    await scene.harness.prompt("go")
+    print("over", flush=True)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    asyncio.run((everything if len(sys.argv) > 2 else main)(Path(sys.argv[1])))
