@@ -491,7 +491,8 @@ NOTEBOOK = """() => { const book = document.createElement('div');
   for (const [number, text] of [['1', '%load_ext pi_nb'], ['4', '%%pi\\nBergen, then']]) {
     const cell = document.createElement('div'); cell.className = 'jp-CodeCell'; cell.tabIndex = -1;
     const area = document.createElement('div'); area.className = 'jp-InputArea';
-    const prompt = document.createElement('div'); prompt.className = 'jp-InputArea-prompt'; prompt.textContent = `[${number}]:`;
+    const prompt = document.createElement('div'); prompt.className = 'jp-InputArea-prompt';
+    prompt.textContent = `[${number}]:`;
     const line = document.createElement('div'); line.className = 'cm-line'; line.textContent = text;
     cell.style.marginTop = '1500px'; area.append(prompt, line); cell.append(area); book.append(cell); } }"""
 
