@@ -95,6 +95,7 @@ def context_answer(session: Any, entry_id: str | None) -> dict[str, Any]:
     tail = items[max(0, len(items) - _MESSAGES) :]
     shown = [item_answer(item) for item in tail]
     why = _reasons(session, entry_id)
+    left = [entry_id for entry_id, reason in why.items() if reason.startswith(("summarised", "omitted"))]
     for item, unsent in zip(shown, _unsent(context.model, tail), strict=True):
         item["why"] = unsent or why.get(item["id"], "kept")
     return {
@@ -105,7 +106,8 @@ def context_answer(session: Any, entry_id: str | None) -> dict[str, Any]:
         "model": str(context.model) if context.model else "",
         "thinking": context.thinking_level,
         "tools": None if context.active_tool_names is None else list(context.active_tool_names),
-        "left_out": _left_out(session, why),
+        "left_out": [_left(session, entry_id, why[entry_id]) for entry_id in left[-_LEFT_OUT:]],
+        "left_total": len(left),
     }
 
 
@@ -127,11 +129,6 @@ def _reasons(session: Any, entry_id: str | None) -> dict[str, str]:
     if plain(session, entry_id):
         return {}
     return dict(provenance(session.path(entry_id)))
-
-
-def _left_out(session: Any, why: Mapping[str, str]) -> list[dict[str, Any]]:
-    out = [entry_id for entry_id, reason in why.items() if reason.startswith(("summarised", "omitted"))]
-    return [_left(session, entry_id, why[entry_id]) for entry_id in out[-_LEFT_OUT:]]
 
 
 def _left(session: Any, entry_id: str, why: str) -> dict[str, Any]:

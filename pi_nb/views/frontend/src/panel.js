@@ -95,7 +95,7 @@ export class Panel {
       this.#remember(`${epoch}|${entry}`, answer);
     } catch (error) {
       this.hooks.say(`No context: ${/** @type {Error} */ (error).message}`);
-      this.#remember(`${epoch}|${entry}`, { ...this.#sketch(entry), failed: /** @type {Error} */ (error).message });
+      this.#remember(`${epoch}|${entry}`, { ...this.#sketch(entry), failed: /** @type {Error} */ (error).message, ...(store.link === "closed" ? { lost: true } : {}) });
     } finally {
       this.asking = false;
     }
@@ -113,6 +113,12 @@ export class Panel {
       if (this.known.size <= REMEMBERED) break;
       this.known.delete(old);
     }
+  }
+
+  /** The kernel is back: ask again what it could not answer. */
+  forgive() {
+    for (const [key, answer] of this.known) if ("lost" in answer) this.known.delete(key), (this.key = "");
+    if (!this.key && !this.closed) this.show();
   }
 
   /**
@@ -198,7 +204,7 @@ export class Panel {
     const items = list.map((item) => h("li", null,
       h("button", { class: "pt-id", type: "button", text: short(item.id), onclick: () => this.hooks.look(item.id) }),
       h("span", { class: "pt-why", text: item.why }), h("span", { class: "pt-faint", text: item.text })));
-    return [h("details", { class: "pt-left" }, h("summary", { text: `On the path, but not sent: ${list.length}` }), h("ul", null, ...items))];
+    return [h("details", { class: "pt-left" }, h("summary", { text: `On the path, but not sent: ${grouped(answer.left_total ?? list.length)}` }), h("ul", null, ...items))];
   }
 
   /** Show the growing answer below the context it answers. */

@@ -92,11 +92,11 @@ export class ViewState {
   }
 
   /**
-   * Where the branches below a node end: of each the entry that was written last.
+   * Where the branches end that part at a row: of each the entry that was written last.
    * @param {number} node
    */
   tips(node) {
-    return this.tree.children(node).filter((child) => this.#spoken(child)).map((child) => this.#tip(child)).slice(0, COMPARED);
+    return this.layout.children(node).filter((child) => this.#spoken(child)).map((child) => this.#tip(child)).sort((a, b) => a - b).slice(0, COMPARED);
   }
 
   /** @param {number} node */

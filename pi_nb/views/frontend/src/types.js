@@ -72,7 +72,8 @@
  * @property {string} [model]
  * @property {string} [thinking]
  * @property {string[]|null} [tools]
- * @property {{id: string, why: string, type: string, text: string}[]} [left_out]
+ * @property {{id: string, why: string, type: string, text: string}[]} [left_out]  The last of them.
+ * @property {number} [left_total]  How many are left out.
  *
  * @typedef {"default"|"notools"|"user"|"labelled"|"all"} FilterMode
  * @typedef {"active"|"log"} Order

@@ -115,7 +115,9 @@ export class View {
   /** @param {Change} change */
   #changed(change) {
     this.#heard();
-    if (change === "link") return this.notice.setLink(this.store.link);
+    if (change !== "live") this.desk.show();
+    if (change === "agent") return;
+    if (change === "link") return this.#linked();
     if (change === "focus") return this.lookAt(this.store.wanted);
     if (change === "live") return this.#growing();
     if (change === "reset") this.panel.known.clear();
@@ -145,6 +147,11 @@ export class View {
     if (this.stale.layout && this.cost > 12 && performance.now() - this.arranged < 3 * this.cost && !this.leaf.anchor)
       return void (this.frame = requestAnimationFrame(() => this.#tick()));
     if (this.stale.layout) this.arrange();
+  #linked() {
+    this.notice.setLink(this.store.link);
+    if (this.store.link === "ok") this.panel.forgive();
+  }
+
     this.draw();
   }
 
@@ -327,7 +334,7 @@ export class View {
    */
   compareBranches(node) {
     const { state } = this;
-    for (let n = node; n >= 0; n = state.tree.parent[n]) {
+    for (let n = node; n >= 0; n = state.layout.parent[n]) {
       const tips = state.tips(n);
       if (tips.length > 1) return this.#choose(tips.map((tip) => state.tree.rows[tip].id));
     }
