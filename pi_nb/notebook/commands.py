@@ -91,7 +91,7 @@ SESSION_ACTIONS = {
     "name": "name this session",
     "fork": "copy the active branch, or the branch up to REF, into a new session and go on there",
     "clone": "copy the whole session, all branches, into a new one and go on there",
-    "export": "write FILE.html, FILE.md (the active branch) or FILE.jsonl (everything)",
+    "export": "write FILE.html (one page with the live tree), FILE.md (the active branch) or FILE.jsonl (the lines)",
     "import": "copy a session file into this folder, bind it to this notebook and go on there",
     "search": "find what was said, in all sessions of this folder",
     "handoff": "say how to go on in pi's terminal, at this leaf",

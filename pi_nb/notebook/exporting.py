@@ -1,16 +1,14 @@
-"""``%pi_session export``: a session as a page, as Markdown, or as the lines it is kept in."""
+"""``%pi_session export``: a session as one page with its live tree, as Markdown, or as the lines it is kept in."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_nb.errors import UserError
 from pi_nb.messages import UserMessage
 from pi_nb.notebook.caption import Caption, clean
-from pi_nb.notebook.status import session_line
 from pi_nb.notebook.transcript import Transcript
 from pi_nb.session.entries import MessageEntry
 
@@ -31,7 +29,9 @@ def export(session: Session, target: str) -> Path:
         UserError: The ending says nothing, the file is the session's own, or it cannot be written.
     """
     file = Path(target).expanduser()
-    write = {".html": as_page, ".md": as_markdown, ".jsonl": as_lines}.get(file.suffix.lower())
+    from pi_nb.views.page import tree_page
+
+    write = {".html": tree_page, ".md": as_markdown, ".jsonl": as_lines}.get(file.suffix.lower())
     if write is None:
         raise UserError(f"{target!r} does not say what to write.", hint="FILE.html, FILE.md or FILE.jsonl.")
     if session.file is not None and file.resolve() == session.file.resolve():
@@ -62,28 +62,6 @@ def as_markdown(session: Session) -> str:
         pieces.append("\n".join(f"> {line}" for line in to_safe_markdown(clean(prompt)).split("\n")))
         pieces.append(answer_markdown(run.snapshot(), Caption()))
     return "\n\n".join(pieces) + "\n"
-
-
-def as_page(session: Session) -> str:
-    """Return a page with the tree and the active branch; nothing in it runs or is loaded from elsewhere."""
-    from pi_nb.notebook.answer_html import answer_html
-    from pi_nb.views.html import tree_html
-
-    turns = "".join(
-        f'<div class="prompt">{escape(clean(prompt))}</div>{answer_html(run.snapshot(), Caption())}'
-        for prompt, run in _turns(session)
-    )
-    title = escape(clean(session.name or session.id))
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f"<style>{_PAGE}</style></head><body><h1>{title}</h1><p>{escape(clean(session_line(session)))}</p>{tree_html(session)}"
-        f"<h2>The active branch</h2>{turns}</body></html>\n"
-    )
-
-
-_PAGE = """:root { color-scheme: light dark; } body { font: 16px/1.5 system-ui, sans-serif; max-width: 60em;
-margin: 2em auto; padding: 0 1em; } .prompt { white-space: pre-wrap; border-left: 3px solid #1976d2;
-padding-left: .7em; margin: 1.5em 0 .7em; }"""
 
 
 def _turns(session: Session) -> Iterator[tuple[str, Transcript]]:

@@ -10,8 +10,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from pi_nb.errors import HarnessError, PiError, UserError
+from pi_nb.harness.events import HarnessEvent, RetryEnd, RetryStart
 from pi_nb.notebook.branch_settings import BranchSettings
 from pi_nb.notebook.caption import clean, tokens
+from pi_nb.notebook.doing import next_try, sentence
 from pi_nb.notebook.jobs import Stopped, follow
 from pi_nb.notebook.redraw import Redraw
 from pi_nb.notebook.references import short
@@ -43,14 +45,22 @@ class Work:
         self._said = said
         self._began = time.monotonic()
         self._output = Redraw(runtime.ip)
+        self._trying = ""
+        self._unsubscribe = runtime.harness.subscribe(self._hear)
         self.begun = threading.Event()
         self.future: Future[Any] = runtime.submit(work)
+
+    def _hear(self, event: HarnessEvent) -> None:
+        if isinstance(event, RetryStart):
+            self._trying = f" · {sentence(event.error)} {next_try(event)}"
+        elif isinstance(event, RetryEnd):
+            self._trying = ""
 
     def draw(self) -> None:
         """Say what goes on, and for how long."""
         seconds = time.monotonic() - self._began
         if seconds > 0.3:
-            self._output.draw(lambda: _bundle(f"{self._what} … {seconds:.0f} s"))
+            self._output.draw(lambda: _bundle(f"{self._what} … {seconds:.0f} s{self._trying}"))
 
     async def stop(self) -> None:
         """Stop it; it writes nothing then."""
@@ -58,6 +68,7 @@ class Work:
 
     def finish(self) -> Any:
         """Say what came of it."""
+        self._unsubscribe()
         if self.future.done() and not self.future.cancelled() and self.future.exception() is None:
             result = self.future.result()
             self._output.close(_bundle(self._said(result)))

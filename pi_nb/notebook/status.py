@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pi_nb.harness.estimate import estimate_context
 from pi_nb.notebook.caption import clean, money
+from pi_nb.notebook.doing import doing
 from pi_nb.notebook.references import short
 from pi_nb.session.entries import MessageEntry, ModelChangeEntry
 from pi_nb.views.entry_line import entry_line
@@ -32,7 +33,7 @@ def facts(runtime: Runtime) -> list[tuple[str, str]]:
         ("file", _file(session)),
         ("leaf", leaf_line(session)),
         ("model", model if context.model else f"{model}. {why_model(runtime)}"),
-        ("run", "going on; %pi_steer TEXT speaks to it, %pi_abort stops it" if runtime.busy else ""),
+        ("run", _run(runtime)),
         ("question", _question(runtime)),
         ("thinking", harness.thinking_level),
         ("tools", tools),
@@ -99,6 +100,12 @@ def brief(session: Session, entry_id: str | None) -> str:
         return ""
     line = " ".join(str(entry_line(entry)).replace("\\n", " ").split())
     return line if len(line) <= PREVIEW else line[: PREVIEW - 1] + "…"
+
+
+def _run(runtime: Runtime) -> str:
+    """Return what goes on; nothing where nothing does."""
+    what = doing(runtime.harness) or "going on"
+    return f"{what}; %pi_steer TEXT speaks to it, %pi_abort stops it" if runtime.busy else ""
 
 
 def _question(runtime: Runtime) -> str:

@@ -26,6 +26,7 @@ from pi_nb.messages import (
     UserMessage,
     text_of,
 )
+from pi_nb.notebook.doing import next_try, sentence
 from pi_nb.providers.base import BlockDelta, BlockEnd, BlockStart
 
 __all__ = ["Notice", "Part", "Picture", "Said", "Snapshot", "Text", "Thinking", "Tool", "Transcript"]
@@ -159,7 +160,8 @@ class Transcript:
         self._parts: list[Part] = []
         self._blocks: dict[int, _Block] = {}
         self._tools: dict[str, tuple[int, float]] = {}
-        self._retry: int | None = None  # where the notice of the answer's tries is
+        self._retry: int | None = None  # where the notice of the tries is
+        self._failure = ""  # why there was one more
         self._now = Snapshot()
         self.version = 0  # grows with every event, so that a reader sees whether there is anything new
 
@@ -240,14 +242,18 @@ class Transcript:
 
     @_take.register
     def _(self, event: events.RetryStart) -> None:
+        broken = any(block.pieces for block in self._blocks.values())
         self._blocks.clear()
-        said = f"{event.error} — trying again in {event.delay:.0f} s ({event.attempt}/{event.max_attempts})"
-        self._tried(Notice(said))
+        self._failure = f"{'The answer broke off: ' if broken else ''}{sentence(event.error)}"
+        self._tried(Notice(f"{self._failure} {next_try(event)}"))
 
     @_take.register
     def _(self, event: events.RetryEnd) -> None:
-        if not event.success:  # why is said where the run ends
+        if event.success:
+            self._tried(Notice(f"{self._failure} Try {event.attempt} went well."))
+        else:  # why is said where the run ends
             self._tried(Notice(f"Tried {event.attempt} times."))
+        self._retry = None
 
     def _tried(self, notice: Notice) -> None:
         """Put a notice of a try in the place of the one before: nobody wants to read the same failure thrice."""
@@ -269,7 +275,6 @@ class Transcript:
 
     def _answer(self, message: AssistantMessage, entry_id: str | None) -> None:
         self._blocks.clear()
-        self._retry = None
         content = (TextContent(text=message.content),) if isinstance(message.content, str) else message.content
         for block in content:
             if isinstance(block, ToolCall):

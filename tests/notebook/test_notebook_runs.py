@@ -69,8 +69,51 @@ def test_a_retry_is_seen_in_the_cell(kernel: Any) -> None:
     texts = [data["text/plain"] for data in result.history]
     assert any("waiting to try again" in text for text in texts)
     assert any("waiting to try again" in data["text/html"] for data in result.history)
-    assert "trying again in 2 s (2/3)" in texts[-1]
+    assert any("overloaded. Try 2 of 3 in 2 s." in text for text in texts)
+    assert "overloaded. Try 2 went well." in texts[-1]
     assert "at last" in texts[-1]
+
+
+def test_an_answer_that_breaks_off_is_replaced(kernel: Any) -> None:
+    """While it waits the half answer is gone and the output says why; then the whole one stands there, once."""
+    kernel.run(
+        "from pi_nb import ProviderError\n"
+        "lost = ProviderError('The connection was lost', code='connection', retryable=True, retry_after=1.5)\n"
+        "script(Reply('half ' * 30, error=lost), Reply('half and the whole'), tokens_per_second=60)"
+    )
+    result = kernel.run("%pi go")
+    texts = [data["text/plain"] for data in result.history]
+    assert any("half half" in text for text in texts)
+    waiting = [text for text in texts if "waiting to try again" in text]
+    assert waiting
+    assert not any("half half" in text for text in waiting)
+    assert all("The answer broke off: The connection was lost. Try 2 of 3 in 2 s." in text for text in waiting)
+    assert "half half" not in texts[-1]
+    assert "half and the whole" in texts[-1]
+    assert "The connection was lost. Try 2 went well." in texts[-1]
+    assert roles(kernel).count("assistant") == 1
+
+
+def test_a_retry_is_seen_in_status_and_while_summarising(kernel: Any) -> None:
+    """%pi says of a run in the background that it waits; %pi_compact says of itself that it tries again."""
+    kernel.run(
+        "from pi_nb import ProviderError\n"
+        "busy = ProviderError('overloaded', code='overloaded', retryable=True, retry_after=1.5)\n"
+        "script(Reply('old ' * 30000), Reply(error=busy), Reply('at last ' * 9000), Reply(error=busy), Reply('gist'))"
+    )
+    kernel.run("%pi one")
+    kernel.run("%pi --bg --out run two")
+    seen = ""
+    for _ in range(40):
+        seen += kernel.run("%pi").answer["text/plain"]
+        if "waiting to try again; %pi_steer" in seen:
+            break
+    assert "waiting to try again; %pi_steer" in seen
+    kernel.run("run.wait(20)")
+    result = kernel.run("%pi_compact")
+    texts = [data["text/plain"] for data in result.history]
+    assert any("summarises the older part" in text and "overloaded. Try 2 of 3 in 2 s." in text for text in texts)
+    assert "Summarised" in texts[-1]
 
 
 def test_comparing_two_branches(kernel: Any) -> None:
@@ -211,6 +254,8 @@ def test_sessions_are_cloned_exported_imported_and_searched(kernel: Any, tmp_pat
     page, text = (tmp_path / "page.html").read_text(), (tmp_path / "text.md").read_text()
     assert "<img" not in page
     assert "apples" in page
+    assert "pears" in page
+    assert 'id="session"' in page
     assert "pears" not in text
     assert "> a question" in text
     file = kernel.run("print(_nb.current().session.file)").stream.strip()
@@ -276,3 +321,23 @@ def test_a_compaction_within_a_run_is_seen(kernel: Any) -> None:
         seen += [data["text/plain"] for data in result.history]
     assert any("summarising the older part of the conversation … " in text for text in seen)
     assert any("was summarised to make room" in text for text in seen)
+
+
+def test_a_full_window_is_seen_to_be_mended(kernel: Any) -> None:
+    """The provider says that the context is too long: that is told, then the summary, then the answer."""
+    kernel.run(
+        "from pi_nb import ProviderError\n"
+        "full = ProviderError('prompt is too long: 9 tokens > 8 maximum', code='context_overflow')\n"
+        "long = Reply('word ' * 30000)\n"
+        "def then(request):\n"
+        "    return Reply('gist', delay=1.3) if 'conversation>' in str(request.messages) else Reply('the answer')\n"
+        "script(long, long, Reply(error=full), then, then, then)"
+    )
+    kernel.run("%pi one")
+    kernel.run("%pi two")
+    result = kernel.run("%pi three")
+    texts = [data["text/plain"] for data in result.history]
+    assert any("summarising the older part of the conversation … " in text for text in texts), texts
+    assert "was summarised to make room" in texts[-1], texts[-1][:2000]
+    assert "the answer" in texts[-1]
+    assert "too long" not in texts[-1].split("summarised")[1]

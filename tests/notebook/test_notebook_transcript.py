@@ -97,7 +97,7 @@ def test_usage_is_summed_over_the_run() -> None:
 def test_a_retry_takes_back_what_had_arrived() -> None:
     """Half an answer that will be asked for again is not shown twice."""
     transcript = fed(*streamed("text", "half an ans"), events.RetryStart(1, 3, 2.0, "overloaded"))
-    assert transcript.snapshot().parts == (Notice("overloaded — trying again in 2 s (1/3)"),)
+    assert transcript.snapshot().parts == (Notice("The answer broke off: overloaded. Try 1 of 3 in 2 s."),)
 
 
 def test_steering_is_shown_and_the_prompt_is_not() -> None:
