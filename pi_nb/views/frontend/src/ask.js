@@ -103,7 +103,7 @@ function label(card, ...parts) {
 }
 
 /** @param {Question} question @param {(given: object) => void} answer */
-function buttons(question, answer) {
+export function buttons(question, answer) {
   const reason = h("input", {
     class: "pa-reason",
     type: "text",
@@ -137,7 +137,7 @@ function note(text) {
 }
 
 /** @param {Block} block */
-function blockOf(block) {
+export function blockOf(block) {
   const code = h("code", null);
   if (block.kind === "diff") code.append(...block.text.replace(/\n$/, "").split("\n").map(diffLine));
   else code.textContent = block.text;

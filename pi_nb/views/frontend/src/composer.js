@@ -1,6 +1,6 @@
 /** The prompt box at the leaf: it asks, speaks to a run that goes on, and stops it. */
 
-import { h, icon, ICONS, setAttr, setText } from "./dom.js";
+import { h, icon, ICONS, setText } from "./dom.js";
 import { keyed, speech } from "./speaking.js";
 import { quote } from "./wording.js";
 
@@ -28,7 +28,6 @@ export class Composer {
     this.store = store;
     this.hooks = hooks;
     this.slim = false;
-    /** What was sent and is not acknowledged yet. */ this.sending = "";
     /** Why the last try failed; the text is still here. */ this.failure = "";
     this.area = h("textarea", { class: "pt-ask", rows: "1", "aria-label": "Prompt", spellcheck: "true" });
     this.dot = h("span", { class: "pt-askdot", "aria-hidden": "true" });
@@ -73,9 +72,7 @@ export class Composer {
     this.root.dataset.mode = now.mode;
     if (this.area.value !== draft.text) this.area.value = draft.text;
     this.area.placeholder = now.hint;
-    this.area.readOnly = this.sending !== "";
     this.area.disabled = now.mode === "off" && this.store.status === "read-only";
-    setAttr(this.area, "aria-busy", this.sending ? "true" : null);
     this.#buttons(now);
     this.#queue();
     this.#foot(now);
@@ -85,7 +82,7 @@ export class Composer {
   /** @param {Speech} now */
   #buttons({ mode }) {
     const { draft } = this.store;
-    const idle = draft.empty || this.sending !== "";
+    const idle = draft.empty;
     this.ask.hidden = mode !== "ask" && mode !== "off";
     this.steer.hidden = this.follow.hidden = mode !== "run";
     this.stop.hidden = mode !== "run" && mode !== "busy";
@@ -95,8 +92,9 @@ export class Composer {
   }
 
   #queue() {
-    const { agent } = this.store;
+    const { agent, draft } = this.store;
     const waiting = [
+      ...draft.posted.map(({ text }) => ["sending", text]),
       ...(agent?.steer ?? []).map((text) => ["steer", text]),
       ...(agent?.follow_up ?? []).map((text) => ["then", text]),
       ...(agent?.next_turn ?? []).map((text) => ["with the next prompt", text]),
@@ -106,7 +104,7 @@ export class Composer {
     const key = JSON.stringify(waiting);
     if (this.queue.dataset.key === key) return;
     this.queue.dataset.key = key;
-    const items = waiting.map(([when, text]) => h("li", null, h("b", { text: when }), h("span", { text: quote(text, 90) })));
+    const items = waiting.map(([when, text]) => h("li", { "data-when": when }, h("b", { text: when }), h("span", { text: quote(text, 90) })));
     if (back) items.at(-1)?.append(h("button", { class: "pt-other", type: "button", text: "take back", title: "Put what waits back into the box", onclick: () => void this.#do("takeback", "Not taken back") }));
     this.queue.replaceChildren(...items);
   }
@@ -116,7 +114,7 @@ export class Composer {
     const { agent, draft } = this.store;
     const failed = this.failure || agent?.problem || "";
     setText(this.wrong, failed);
-    setText(this.doing, this.sending ? "sending …" : failed && now.mode === "ask" ? "" : now.why);
+    setText(this.doing, failed && now.mode === "ask" ? "" : now.why);
     this.other.hidden = this.drop.hidden = !draft.kept.length;
     setText(this.other, draft.kept.length ? `Use ${quote(draft.kept[draft.kept.length - 1], this.slim ? 24 : 60)} instead` : "");
     this.foot.hidden = !this.doing.textContent && !failed && !draft.kept.length;
@@ -169,20 +167,19 @@ export class Composer {
   async send(op) {
     const { draft } = this.store;
     const { mode } = this.speech;
-    if (draft.empty || this.sending) return;
+    if (draft.empty) return;
     if (mode === "off" || mode === "busy") return this.#failed(mode === "off" ? "Nothing can be asked now; the text stays here." : "Something is going on; the text stays here until that has ended or is stopped.");
-    this.sending = draft.text;
+    const posted = draft.post(op);
     this.failure = "";
     this.show();
     this.hooks.asked();
     try {
-      await this.store.request(op, { text: this.sending });
-      draft.sent(this.sending);
+      await this.store.request(op, { text: posted.text });
+      draft.arrived(posted);
     } catch (error) {
       this.failure = `${NAMES[op]}: ${/** @type {Error} */ (error).message}`;
+      draft.refused(posted);
     }
-    this.sending = "";
-    this.show();
   }
 
   /** @param {string} text */

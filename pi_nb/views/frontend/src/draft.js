@@ -1,6 +1,9 @@
 /**
- * What stands in the prompt box. Nothing that was typed is lost: it leaves the box only when the kernel has it, a text
- * that a click brings does not take the place of one that somebody wrote, and what was not said comes back. Pure.
+ * What stands in the prompt box. Nothing that was typed is lost: what is sent is on its way, in sight, until the kernel
+ * has it, and back in the box if the kernel will not have it; a text that a click brings does not take the place of one
+ * that somebody wrote; and what was not said comes back. Pure.
+ *
+ * @typedef {{op: string, text: string}} Posted
  */
 
 const KEPT = 5; // texts beside the box
@@ -10,6 +13,7 @@ export class Draft {
     this.text = "";
     /** What a click has put into the box, as long as nobody has changed it. @type {string|null} */ this.offered = null;
     /** Texts beside the one in the box, newest last. @type {string[]} */ this.kept = [];
+    /** What the kernel does not have yet, oldest first. @type {Posted[]} */ this.posted = [];
     /** Counts what the kernel has given back and is in the box. */ this.number = 0;
     /** @type {Set<() => void>} */ this.listeners = new Set();
   }
@@ -71,12 +75,43 @@ export class Draft {
     this.#tell();
   }
 
-  /** The kernel has this text. @param {string} text */
-  sent(text) {
-    if (this.text !== text) return;
+  /**
+   * Send what is in the box; the next can be written at once.
+   * @param {string} op
+   * @returns {Posted}
+   */
+  post(op) {
+    const posted = { op, text: this.text };
+    this.posted.push(posted);
     this.text = "";
     this.offered = null;
     this.#tell();
+    return posted;
+  }
+
+  /** The kernel has it. @param {Posted} posted */
+  arrived(posted) {
+    this.posted = this.posted.filter((other) => other !== posted);
+    this.#tell();
+  }
+
+  /** The kernel will not have it, or is gone: it is in the box again. @param {Posted} posted */
+  refused(posted) {
+    this.posted = this.posted.filter((other) => other !== posted);
+    this.#putInFront([posted.text]);
+    this.#tell();
+  }
+
+  /** @param {string[]} texts */
+  #putInFront(texts) {
+    const rest = this.offered === null && !this.empty ? [this.text] : [];
+    this.text = [...texts, ...rest].join("\n\n");
+    this.offered = null;
+  }
+
+  /** All that would be lost with the page. */
+  get unsaid() {
+    return [...this.posted.map(({ text }) => text), ...(this.empty ? [] : [this.text])].join("\n\n");
   }
 
   /**
@@ -88,9 +123,7 @@ export class Draft {
   giveBack(texts, number) {
     if (!texts.length || number === this.number) return false;
     this.number = number;
-    const rest = this.offered === null && !this.empty ? [this.text] : [];
-    this.text = [...texts, ...rest].join("\n\n");
-    this.offered = null;
+    this.#putInFront(texts);
     this.#tell();
     return true;
   }
@@ -112,8 +145,8 @@ export function remember(draft, session) {
   if (before && draft.empty) draft.type(before);
   return draft.subscribe(() => {
     try {
-      if (draft.empty) store.removeItem(name);
-      else store.setItem(name, draft.text);
+      if (draft.unsaid) store.setItem(name, draft.unsaid);
+      else store.removeItem(name);
     } catch {
       // no room: it is in the box all the same
     }

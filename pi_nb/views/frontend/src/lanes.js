@@ -9,6 +9,7 @@
  * @property {number} lane   Width of a lane, px.
  * @property {number} inset  Left of lane 0, px.
  * @property {number} max    Lanes further right are drawn here.
+ * @property {number} trail  Room for the trail of the leaf left of the lanes, px.
  */
 
 export const ACTIVE = -1; // key of the active path among the hues

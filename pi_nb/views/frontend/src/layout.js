@@ -45,6 +45,7 @@ export class Shown {
     this.parent = new Int32Array(n).fill(-1);
     /** Visible nodes without a visible ancestor. @type {number[]} */ this.roots = [];
     /** Every visible node after its parent. @type {number[]} */ this.order = [];
+    /** Those with a visible child. */ this.parents = 0;
   }
 
   /**
@@ -75,7 +76,8 @@ export class Shown {
    */
   upTo(limit) {
     const shown = new Shown(limit + 1);
-    for (const node of this.order) if (node <= limit) shown.#attach(node, this.parent[node]);
+    const { order, parent } = this;
+    for (let i = 0; i < order.length; i++) if (order[i] <= limit) shown.#attach(order[i], parent[order[i]]);
     return shown;
   }
 
@@ -87,7 +89,7 @@ export class Shown {
     this.parent[node] = parent;
     this.order.push(node);
     if (parent < 0) return void this.roots.push(node);
-    if (this.first[parent] < 0) this.first[parent] = node;
+    if (this.first[parent] < 0) (this.first[parent] = node), (this.parents += 1);
     else this.next[this.last[parent]] = node;
     this.last[parent] = node;
   }
@@ -119,10 +121,10 @@ export class Layout {
     /** Visible parent of a node, or -1. */
     this.parent = shown.parent;
     if (order === "active") this.#preferActive();
-    /** Row -> node. @type {number[]} */ this.nodes = this.#rows();
+    /** Row -> node. @type {number[]} */ this.nodes = order === "log" && folded.size === 0 ? shown.order : this.#rows();
     /** Node -> row, or -1. */
     this.row = new Int32Array(tree.size).fill(-1);
-    this.nodes.forEach((node, row) => (this.row[node] = row));
+    for (let row = 0; row < this.nodes.length; row++) this.row[this.nodes[row]] = row;
     this.lane = new Int16Array(size);
     /** Widest lane in use beside a node's row. */
     this.gutter = new Int16Array(size);
@@ -141,7 +143,7 @@ export class Layout {
 
   /** Tips: visible nodes below which nothing is visible, folded away or not. */
   get branches() {
-    return this.shown.order.reduce((sum, node) => sum + (this.shown.first[node] < 0 ? 1 : 0), 0);
+    return this.shown.order.length - this.shown.parents;
   }
 
   /** Bring to the front the child on the active path, else the one whose subtree holds the newest entry. */
@@ -216,11 +218,19 @@ export class Layout {
     const { trunk, elided } = this.#widths();
     const open = new Int16Array(this.shown.size); // widest line that passes the whole subtree
     for (const root of roots) this.#number(root, 1);
+    const { lane: lanes, gutter, level, place, setsize, folded } = this;
     for (const node of this.nodes) {
-      const lane = this.lane[node];
-      this.gutter[node] = Math.max(lane, open[node]);
+      const lane = lanes[node];
+      gutter[node] = lane > open[node] ? lane : open[node];
       const straight = first[node];
-      if (straight < 0 || this.folded.has(node)) continue;
+      if (straight < 0 || folded.has(node)) continue;
+      if (next[straight] < 0) {
+        level[straight] = level[node] + 1; // most nodes have one child: no branch to draw
+        place[straight] = setsize[straight] = 1;
+        lanes[straight] = lane;
+        open[straight] = open[node];
+        continue;
+      }
       const side = lane + trunk[node];
       this.#number(straight, this.level[node] + 1);
       this.lane[straight] = lane;

@@ -1,4 +1,4 @@
-/** Moving the leaf, undoing that, and naming entries: what writes to the log. */
+/** Moving the leaf and naming entries: what writes to the log. */
 
 import { LabelEditor } from "./label.js";
 import { ROOT } from "./tree.js";
@@ -11,7 +11,6 @@ export class Leaf {
   constructor(view) {
     this.view = view;
     this.label = new LabelEditor(view.list, (node, text) => this.#setLabel(node, text));
-    /** Leaves before each checkout made here, newest last. @type {(string|null)[]} */ this.trail = [];
     /** Where the row was that became the leaf, so that it stays under the pointer. @type {{id: string|null, offset: number}|null} */
     this.anchor = null;
   }
@@ -25,7 +24,7 @@ export class Leaf {
   checkout(node) {
     const { state, store, list } = this.view;
     if (node < 0) return;
-    const why = this.#refusal(node);
+    const why = this.refusal(node);
     this.view.look(node);
     if (why) return this.#say(why);
     const id = state.tree.id(node);
@@ -33,14 +32,24 @@ export class Leaf {
     state.pending = node;
     const offset = list.offset(state.layout.row[node]);
     list.draw();
-    store.request("checkout", { entry: id }).then((answer) => this.#checkedOut(answer, node, offset), (error) => this.#refused(error));
+    store.request("checkout", { entry: id }).then((answer) => this.#checkedOut(answer, node, offset), (error) => this.refused(error));
   }
 
-  /** @param {number} node */
-  #refusal(node) {
-    const { state, store } = this.view;
+  /**
+   * Why the leaf cannot be moved to a node; empty if it can.
+   * @param {number} node
+   */
+  refusal(node) {
+    const { state } = this.view;
     if (state.tree.isLive(node)) return "This answer is still being written.";
-    if (node === state.leafRow) return "Already the leaf: nothing to write.";
+    if (state.moment) return this.forbidden();
+    return node === state.leafRow ? "Already the leaf: nothing to write." : this.forbidden();
+  }
+
+  /** Why the leaf cannot be moved at all; empty if it can. */
+  forbidden() {
+    const { state, store } = this.view;
+    if (state.moment) return "This is the tree as it was, so this only looks. Now, or Esc, comes back.";
     if (store.status === "running") return "A run is under way, so this only looks. The leaf can be moved when the run has ended.";
     if (store.status === "read-only") return "This session is read-only here, so this only looks.";
     return "";
@@ -52,13 +61,22 @@ export class Leaf {
    * @param {number} offset
    */
   #checkedOut(answer, node, offset) {
+    this.settle(answer, offset);
+    this.view.notice.say(this.#moved(answer, node), written(answer));
+    this.view.desk.askAbout();
+  }
+
+  /**
+   * The leaf has moved.
+   * @param {{leaf: string|null, previous: string|null, editor_text?: string|null}} answer
+   * @param {number} offset  Where the row was that it moved to.
+   */
+  settle(answer, offset) {
     const { state } = this.view;
     state.pending = -1;
     state.follows = true;
-    if (answer.previous !== undefined && answer.previous !== answer.leaf) this.trail.push(answer.previous);
     this.anchor = { id: answer.leaf, offset };
-    this.view.panel.editor(answer.editor_text ?? null);
-    this.view.notice.say(this.#moved(answer, node), written(answer));
+    this.view.desk.moved(answer);
     this.view.refresh({ layout: true });
   }
 
@@ -74,28 +92,17 @@ export class Leaf {
   }
 
   /** @param {Error} error */
-  #refused(error) {
+  refused(error) {
     this.view.state.pending = -1;
     this.#say(`Not checked out: ${error.message}`);
     this.view.refresh();
-  }
-
-  undo() {
-    const { state, store, list } = this.view;
-    if (!this.trail.length) return this.#say("No checkout to undo in this view.");
-    const id = this.trail.pop() ?? null;
-    const back = state.tree.node(id);
-    if (this.#refusal(back)) return this.#say(this.#refusal(back));
-    store.request("checkout", { entry: id }).then((answer) => {
-      this.#checkedOut(answer, back, list.offset(state.layout.row[state.layout.nearest(back)] ?? 0));
-      this.trail.pop(); // undoing is not something to undo
-    }, (error) => this.#refused(error));
   }
 
   /** @param {number} node */
   askLabel(node) {
     const { state, store } = this.view;
     if (node <= ROOT || state.tree.isLive(node)) return this.#say("Only entries of the log can be labelled.");
+    if (state.moment) return this.#say("This is the tree as it was: labels can be given now. Esc comes back.");
     if (store.status === "read-only") return this.#say("This session is read-only here.");
     this.label.edit(node, store.labels.get(state.tree.rows[node].id) ?? "");
   }
@@ -114,9 +121,9 @@ export class Leaf {
   }
 }
 
-/** @param {{line?: string, line_number?: number|null, position?: number}} answer */
-function written(answer) {
+/** @param {{line?: string, line_number?: number|null, entry?: string}} answer */
+export function written(answer) {
   if (!answer.line) return null;
   const place = answer.line_number ? `line ${answer.line_number}` : "one entry";
-  return { summary: `wrote ${place}`, line: answer.line };
+  return { summary: `wrote ${place}`, line: answer.line, entry: answer.entry };
 }

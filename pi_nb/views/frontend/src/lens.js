@@ -37,12 +37,33 @@ export class Lens {
 
   toggleOrder() {
     const { state } = this.view;
+    if (state.moment) return this.view.notice.say("The past is shown in the order of writing.");
     state.order = state.order === "active" ? "log" : "active";
     this.view.list.startGlide();
     this.view.arrange();
     this.view.list.reveal(state.focusRow);
     this.view.draw();
     this.view.notice.say(state.order === "log" ? "Branches in the order they were written." : "The active branch comes first.");
+  }
+
+  toggleTrail() {
+    const { state } = this.view;
+    state.trail = state.trail === "off" ? "last" : "off";
+    this.view.arrange();
+    this.view.draw();
+  }
+
+  /** All moves of the leaf, or only the last again. */
+  allTracks() {
+    this.view.state.trail = this.view.state.trail === "all" ? "last" : "all";
+    this.view.draw();
+  }
+
+  toggleInspect() {
+    const { state, notice } = this.view;
+    state.inspect = !state.inspect;
+    this.view.draw();
+    notice.say(state.inspect ? "Inspect is on: every click only looks; Enter still checks out." : "Inspect is off: a click moves the leaf.");
   }
 
   /** @param {number} node */
@@ -60,7 +81,7 @@ export class Lens {
     this.view.state.query = query;
     this.view.state.find();
     this.view.list.draw();
-    this.view.bar.show(this.view.open);
+    this.view.bar.show(this.view.open, this.view.time.open);
   }
 
   /** @param {1|-1} step */

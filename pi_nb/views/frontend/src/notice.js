@@ -13,17 +13,20 @@ const LINKS = {
 };
 
 export class Notice {
-  constructor() {
+  /** @param {(id: string) => void} look  Show an entry as it is in the log. */
+  constructor(look) {
+    /** Entry that was written. */ this.written = "";
     this.text = h("span", { class: "pt-said" });
     this.line = h("code", { class: "pt-written" });
-    this.more = h("details", { class: "pt-wrote", hidden: true }, h("summary"), this.line);
+    this.entry = h("button", { class: "pt-link-button", type: "button", text: "show the entry", onclick: () => look(this.written) });
+    this.more = h("details", { class: "pt-wrote", hidden: true }, h("summary"), this.line, this.entry);
     this.link = h("span", { class: "pt-link" });
     this.root = h("div", { class: "pt-notice", role: "status", "aria-live": "polite" }, this.text, this.more, this.link);
   }
 
   /**
    * @param {string} text
-   * @param {{summary: string, line: string}|null} [written]
+   * @param {{summary: string, line: string, entry?: string}|null} [written]
    */
   say(text, written = null) {
     setText(this.text, text);
@@ -31,6 +34,8 @@ export class Notice {
     if (!written) return;
     setText(/** @type {HTMLElement} */ (this.more.firstChild), written.summary);
     setText(this.line, written.line);
+    this.written = written.entry ?? "";
+    this.entry.hidden = !this.written;
   }
 
   /** @param {Link} link */

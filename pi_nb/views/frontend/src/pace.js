@@ -8,12 +8,11 @@ const CALM = 500; // ms between two when less motion is asked for
 /**
  * @param {number} total  Entries.
  * @param {boolean} calm  Less motion is asked for.
- * @returns {{every: number, step: number}}  ms between two steps, and entries each goes on.
+ * @returns {{every: number, each: number}}  ms between two pictures, and for each entry.
  */
 export function pace(total, calm) {
   const each = Math.min(SLOW, WHOLE / Math.max(1, total));
-  const every = Math.max(calm ? CALM : SHORTEST, each);
-  return { every, step: Math.max(1, Math.round(every / each)) };
+  return { every: Math.max(calm ? CALM : SHORTEST, each), each };
 }
 
 /**

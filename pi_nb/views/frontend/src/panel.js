@@ -184,13 +184,15 @@ export class Panel {
    * @param {boolean} sketch
    */
   #heading(answer, sketch) {
-    const atLeaf = answer.entry === this.state.store.leaf;
+    const { leaf, moment } = this.state;
+    const atLeaf = answer.entry === leaf;
+    const title = moment ? (atLeaf ? "The model saw" : "From here the model would have seen") : atLeaf ? "The model sees" : "From here the model would see";
     const tokens = answer.tokens ? ` · about ${count(answer.tokens)} tokens` : "";
     const facts = [answer.model, answer.thinking && answer.thinking !== "off" ? `thinking ${answer.thinking}` : "",
       answer.tools ? `${answer.tools.length} ${answer.tools.length === 1 ? "tool" : "tools"}` : ""];
     this.head.replaceChildren(
-      h("div", { class: "pt-ptitle" }, h("strong", { text: atLeaf ? "The model sees" : "From here the model would see" }),
-        h("span", { class: `pt-pwhere${atLeaf ? " pt-tag pt-tag-leaf" : ""}`, text: atLeaf ? "leaf" : answer.entry ? short(answer.entry) : "session start" })),
+      h("div", { class: "pt-ptitle" }, h("strong", { text: title }),
+        h("span", { class: `pt-pwhere${atLeaf ? " pt-tag pt-tag-leaf" : ""}`, text: atLeaf ? (moment ? "leaf then" : "leaf") : answer.entry ? short(answer.entry) : "session start" })),
       h("div", { class: "pt-pfacts", text: `${answer.total} ${answer.total === 1 ? "message" : "messages"}${tokens}${sketch ? " …" : ""}` }),
       h("div", { class: "pt-pchips" }, ...facts.filter(Boolean).map((fact) => h("span", { class: "pt-chip", text: String(fact) }))),
       ...(answer.failed ? [h("div", { class: "pt-pfail", role: "alert", text: answer.failed })] : []),
@@ -209,8 +211,8 @@ export class Panel {
 
   /** Show the growing answer below the context it answers. */
   showLive() {
-    const { tree, focusNode } = this.state;
-    const node = tree.isLive(focusNode) ? focusNode : (tree.lives.find((live) => tree.parent[live] === focusNode) ?? -1);
+    const { tree, focusNode, lives } = this.state;
+    const node = tree.isLive(focusNode) ? focusNode : (lives.find((live) => tree.parent[live] === focusNode) ?? -1);
     const here = this.tab === "context" && node >= 0;
     this.live.hidden = !here;
     if (!here) return;

@@ -27,11 +27,14 @@ import { clock, count, money, short, shortSession, wording } from "./wording.js"
 
 /** @returns {RowElement} */
 export function makeRow() {
-  const [dot, fold, who, text, tags, tokens, cost, time] = ["dot", "fold", "who", "text", "tags", "tokens", "cost", "time"].map((name) =>
+  const [dot, fold, who, text, tags, tokens, cost, time, more] = ["dot", "fold", "who", "text", "tags", "tokens", "cost", "time", "more-do"].map((name) =>
     h("span", { class: `pt-${name}` }),
   );
   setAttr(fold, "data-part", "fold");
-  const root = h("div", { class: "pt-row", role: "treeitem" }, dot, fold, who, text, tags, tokens, cost, time);
+  setAttr(more, "data-part", "menu");
+  setAttr(more, "title", "What can be done with this entry (a)");
+  setAttr(more, "aria-hidden", "true");
+  const root = h("div", { class: "pt-row", role: "treeitem" }, dot, fold, who, text, tags, tokens, cost, time, more);
   return { root, dot, fold, who, text, tags, tokens, cost, time, said: "\n", tagged: "\n" };
 }
 
@@ -51,7 +54,7 @@ export function fillRow(el, state, node, metrics) {
   el.root.style.setProperty("--text", `${laneX(metrics, layout.gutter[node]) + metrics.lane * 0.75}px`);
   setText(el.who, said.who);
   fillText(el, said, state.query);
-  fillTags(el, tagsOf(state, node, row));
+  fillTags(el, tagsOf(state, node, row), state.store.inNotebook);
   setText(el.tokens, count(row.tokens));
   setText(el.cost, money(row.cost));
   setText(el.time, clock(row.time));
@@ -63,8 +66,8 @@ export function fillRow(el, state, node, metrics) {
  * @param {ViewState} state
  * @returns {Wording}
  */
-function sessionWording({ store }) {
-  const text = store.name ?? (store.session ? shortSession(store.session) : "");
+function sessionWording({ store, name }) {
+  const text = name ?? (store.session ? shortSession(store.session) : "");
   return { who: "session", tone: "note", text, faint: text ? undefined : "new", calls: [], quiet: true };
 }
 
@@ -129,7 +132,7 @@ function tagsOf(state, node, row) {
   const fault = state.tree.faults.get(node);
   if (fault === "orphan") out.push(["fault", `parent ${short(row.parent ?? "")} missing`, "This entry names a parent that is not in the log"]);
   if (fault === "cycle") out.push(["fault", "cycle", "Following the parents of this entry leads back to it"]);
-  if (row.cell) out.push(["cell", `[${row.cell}]`, "Written by this cell"]);
+  if (row.cell) out.push(["cell", `[${row.cell}]`, state.store.inNotebook ? "Written by this cell: go to it (g)" : "Written by this cell"]);
   if (state.layout.adrift.has(node)) out.push(["from", `from ${short(state.tree.id(state.layout.parent[node]) ?? "start")}`, "Branches off further up, from this entry"]);
   const forks = state.layout.forks.get(node);
   if (forks) out.push(["from", `+${forks}`, `${forks === 1 ? "Another branch leaves" : `${forks} other branches leave`} here; further down`]);
@@ -137,19 +140,21 @@ function tagsOf(state, node, row) {
   if (folded) out.push(["more", `${folded} folded`, "→ unfolds"]);
   if (folded && state.leafRow !== node && state.layout.nearest(state.leafNode) === node) out.push(["inside", "leaf inside", "The leaf is among the folded rows"]);
   if (state.tree.isLive(node)) out.push(["writing", "writing", "This answer is being written"]);
-  if (node === state.leafRow) out.push(["leaf", "leaf", "The leaf: the next prompt continues from here, and the model sees the path down to it"]);
+  if (node === state.leafRow && state.moment) out.push(["leaf", "leaf then", "Where the leaf was after this entry of the log"]);
+  else if (node === state.leafRow) out.push(["leaf", "leaf", "The leaf: the next prompt continues from here, and the model sees the path down to it"]);
   return out;
 }
 
 /**
  * @param {RowElement} el
  * @param {[string, string, string][]} tags
+ * @param {boolean} jumps  There are cells to go to.
  */
-function fillTags(el, tags) {
+function fillTags(el, tags, jumps) {
   const key = tags.map((tag) => tag.join("\t")).join("\n");
   if (el.tagged === key) return;
   el.tagged = key;
-  el.tags.replaceChildren(...tags.map(([kind, text, title]) => h("span", { class: `pt-tag pt-tag-${kind}`, text, title })));
+  el.tags.replaceChildren(...tags.map(([kind, text, title]) => h("span", { class: `pt-tag pt-tag-${kind}`, text, title, "data-part": kind === "cell" && jumps ? "cell" : null })));
 }
 
 /**

@@ -25,7 +25,8 @@ export class RowList {
   constructor(state, uid) {
     this.state = state;
     this.uid = uid;
-    /** @type {Metrics} */ this.metrics = { row: 28, lane: 16, inset: 10, max: 14 };
+    /** @type {Metrics} */ this.metrics = { row: 28, lane: 16, inset: 10, max: 14, trail: 0 };
+    /** The trail of the leaf beside the rows. @type {import("./tracks.js").Tracks|null} */ this.tracks = null;
     this.lines = svg("svg", { class: "pt-lanes", "aria-hidden": "true" });
     this.space = h("div", { class: "pt-space", role: "presentation" });
     this.space.append(this.lines);
@@ -75,6 +76,7 @@ export class RowList {
     this.#drop(start, end);
     for (let row = start; row <= end; row++) this.#place(layout.nodes[row], row, all);
     this.#drawLines(start, end);
+    this.tracks?.draw(start, end, this.metrics);
     this.#point();
   }
 

@@ -6,6 +6,7 @@
  * carry our own number and are answered by `ack` or `nak`. Nothing is sent by changing a trait.
  */
 
+import { Draft } from "./draft.js";
 import { Lives } from "./lives.js";
 import { History } from "./history.js";
 import { Log } from "./log.js";
@@ -15,7 +16,7 @@ import { LIVE, Tree } from "./tree.js";
  * @typedef {import("./types.js").Model} Model
  * @typedef {import("./types.js").Delta} Delta
  * @typedef {import("./types.js").LiveRow} LiveRow
- * @typedef {"rows"|"reset"|"labels"|"status"|"live"|"link"|"focus"} Change
+ * @typedef {"rows"|"reset"|"labels"|"status"|"live"|"link"|"focus"|"agent"} Change
  *
  * @typedef {"ok"|"busy"|"silent"|"closed"} Link  busy: no answer for 300 ms; silent: for 10 s; closed: the comm is gone.
  */
@@ -43,6 +44,8 @@ export class Store {
     /** @type {string|null} */ this.file = null;
     this.lives = new Lives(() => this.#expects(), () => this.#emit(this.#showLive() ? "rows" : "live"));
     this.status = String(model.get("status") ?? "idle");
+    /** Text of the prompt box, for all views. */ this.draft = new Draft();
+    /** Nobody wants to be asked what to do about what a move left. */ this.neverAsk = false;
     /** @type {Link} */ this.link = "ok";
     /** Entry the kernel asked us to focus. @type {string|null} */ this.wanted = null;
     /** @type {Set<(change: Change) => void>} */ this.listeners = new Set();
@@ -69,6 +72,7 @@ export class Store {
       on("change:rev", () => this.sync()),
       on("change:epoch", () => this.sync()),
       on("change:status", () => this.#setStatus()),
+      on("change:agent", () => this.#emit("agent")),
       on("comm:close", () => this.#setLink("closed")),
       on("comm_live_update", () => this.#probe()),
     ];
@@ -101,6 +105,16 @@ export class Store {
   #setStatus() {
     this.status = String(this.model.get("status") ?? "idle");
     this.#emit("status");
+  }
+
+  /** How the agent behind this view stands; null if there is none. @returns {import("./types.js").AgentState|null} */
+  get agent() {
+    return this.model.get("agent") ?? null;
+  }
+
+  /** Whether the view stands in a notebook, not in a page of its own. */
+  get inNotebook() {
+    return this.model.get("key") !== "page";
   }
 
   /** Ask for what is missing, unless that question is already on its way. */
@@ -136,6 +150,17 @@ export class Store {
   }
 
   /**
+   * @param {number|undefined} position
+   * @returns {Promise<void>} When the entry at that place of the log is here.
+   */
+  holds(position) {
+    return new Promise((done) => {
+      if (position === undefined || this.have > position) return done();
+      const off = this.subscribe(() => this.have > position && (off(), done()));
+    });
+  }
+
+  /**
    * Say something that needs no answer.
    * @param {string} op
    * @param {Record<string, unknown>} payload
@@ -157,6 +182,7 @@ export class Store {
   receive(message) {
     if (!message || typeof message !== "object") return;
     clearTimeout(this.probing);
+    if (message.op === "bye") return this.#setLink("closed");
     if (this.link === "closed") this.#setLink("ok");
     if (message.op === "delta") this.#delta(message);
     else if (message.op === "live") this.lives.take(message.rows ?? {});
@@ -182,7 +208,6 @@ export class Store {
     for (const [run, live] of this.lives.rows) {
       const parent = live.parent === undefined ? this.leaf : live.parent;
       if (tree.node(parent) >= 0) rows.push({ ...live, id: `${LIVE}${run}`, parent, type: "message", role: live.role ?? "assistant" });
-    if (message.op === "bye") return this.#setLink("closed");
     }
     return tree.setLive(rows);
   }

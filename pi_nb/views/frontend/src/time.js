@@ -25,6 +25,7 @@ export class Time {
     });
     this.timer = 0;
     /** When time was last gone through. */ this.moved = -Infinity;
+    this.rushed = false; // that was soon after the time before
   }
 
   get open() {
@@ -37,7 +38,7 @@ export class Time {
 
   /** Whether moments follow each other too fast for the panel to keep up. */
   get hurried() {
-    return performance.now() - this.moved < QUIET;
+    return this.rushed && performance.now() - this.moved < QUIET;
   }
 
   /** Show the strip, or put it away and come back to now. */
@@ -78,8 +79,10 @@ export class Time {
     const before = state.moment;
     if (then === (before?.count ?? null)) return this.show();
     if (!before) this.view.leaf.label.close();
-    if (!this.hurried) list.startGlide();
-    this.moved = performance.now();
+    const now = performance.now();
+    this.rushed = now - this.moved < QUIET;
+    this.moved = now;
+    if (!this.rushed) list.startGlide();
     state.setTime(then);
     if (!before) notice.say(LOOKING);
     else if (then === null) notice.say("Now again: the tree as it is.");
@@ -96,15 +99,16 @@ export class Time {
   play() {
     if (!this.view.state.moment) this.go(0);
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const { every, step } = pace(this.#log.size, calm);
-    this.timer = window.setInterval(() => this.#on(step), every);
+    const { every, each } = pace(this.#log.size, calm);
+    const [began, from] = [performance.now(), this.view.state.moment?.count ?? 0];
+    // By the clock, not step by step: a slow browser shows fewer pictures, and takes no longer.
+    this.timer = window.setInterval(() => this.#playTo(from + Math.round((performance.now() - began) / each)), every);
     this.show();
   }
 
-  /** @param {number} step */
-  #on(step) {
-    const { moment } = this.view.state;
-    if (moment) this.go(moment.count + step);
+  /** @param {number} count */
+  #playTo(count) {
+    this.go(count);
     if (!this.view.state.moment) this.pause();
   }
 

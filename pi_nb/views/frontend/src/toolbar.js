@@ -13,6 +13,11 @@ import { grouped, shortSession } from "./wording.js";
  * @property {(mode: import("./types.js").FilterMode) => void} filter
  * @property {() => void} order
  * @property {() => void} leaf
+ * @property {(way: "undo"|"redo") => void} undo
+ * @property {(way: "undo"|"redo") => {able: boolean, title: string}} offer  What undo and redo would do.
+ * @property {() => void} time
+ * @property {() => void} trail
+ * @property {() => void} inspect
  * @property {() => void} panel
  * @property {() => void} back   The search is left.
  */
@@ -34,6 +39,12 @@ export class Toolbar {
     this.filters = FILTERS.map(({ mode, name, title }) =>
       h("button", { class: "pt-seg", type: "button", title, "aria-pressed": "false", text: name, "data-mode": mode, onclick: () => hooks.filter(mode) }));
     this.order = button(ICONS.order, "Order: active branch first, or as written (o)", () => hooks.order());
+    this.undo = button(ICONS.undo, "Undo (u)", () => hooks.undo("undo"));
+    this.redo = button(ICONS.redo, "Redo (U)", () => hooks.undo("redo"));
+    this.time = button(ICONS.time, "Time: the tree as it was (t)", () => hooks.time());
+    this.trail = button(ICONS.trail, "Moves of the leaf, dotted (m)", () => hooks.trail());
+    this.inspect = button(ICONS.eye, "Inspect: every click only looks (i)", () => hooks.inspect());
+    this.offer = hooks.offer;
     this.leaf = button(ICONS.target, "Jump to the leaf (h)", () => hooks.leaf());
     this.panel = button(ICONS.panel, "Side panel: what the model sees", () => hooks.panel());
     const field = h("label", { class: "pt-field" }, this.input, this.found);
@@ -42,7 +53,7 @@ export class Toolbar {
       h("div", { class: "pt-name" }, this.title, this.numbers, this.status),
       field,
       h("div", { class: "pt-segs", role: "group", "aria-label": "Show" }, ...this.filters),
-      h("div", { class: "pt-tools" }, this.order, this.leaf, this.panel));
+      h("div", { class: "pt-tools" }, this.undo, this.redo, this.time, this.trail, this.inspect, this.order, this.leaf, this.panel));
   }
 
   /**
@@ -58,11 +69,14 @@ export class Toolbar {
     event.stopPropagation();
   }
 
-  /** @param {boolean} panelOpen */
-  show(panelOpen) {
-    const { store, filter, order, hits, layout } = this.state;
-    setText(this.title, store.name ?? (store.session ? `session ${shortSession(store.session)}` : "session"));
-    const entries = store.total;
+  /**
+   * @param {boolean} panelOpen
+   * @param {boolean} timeOpen
+   */
+  show(panelOpen, timeOpen) {
+    const { store, filter, order, hits, layout, moment, inspect, trail, name } = this.state;
+    setText(this.title, name ?? (store.session ? `session ${shortSession(store.session)}` : "session"));
+    const entries = moment?.count ?? store.total;
     const { branches } = layout;
     setText(this.numbers, `${grouped(entries)} ${entries === 1 ? "entry" : "entries"}${branches > 1 ? ` · ${branches} branches` : ""}${this.#loading()}`);
     setText(this.status, store.status === "idle" ? "" : store.status);
@@ -70,8 +84,25 @@ export class Toolbar {
     const shown = hits ? [...hits].filter((node) => layout.row[node] >= 0).length : 0;
     setText(this.found, hits ? `${hits.size}${shown < hits.size ? ` (${hits.size - shown} folded)` : ""}` : "");
     for (const el of this.filters) setAttr(el, "aria-pressed", String(el.dataset.mode === filter));
-    setAttr(this.order, "aria-pressed", String(order === "log"));
+    setAttr(this.order, "aria-pressed", String(order === "log" || moment !== null));
+    setAttr(this.time, "aria-pressed", String(timeOpen));
+    setAttr(this.trail, "aria-pressed", String(trail !== "off"));
+    setAttr(this.inspect, "aria-pressed", String(inspect));
+    this.inspect.hidden = store.status === "read-only"; // nothing but looking there
+    this.#offer(this.undo, "undo");
+    this.#offer(this.redo, "redo");
     setAttr(this.panel, "aria-pressed", String(panelOpen));
+  }
+
+  /**
+   * @param {HTMLElement} el
+   * @param {"undo"|"redo"} way
+   */
+  #offer(el, way) {
+    const { able, title } = this.offer(way);
+    setAttr(el, "aria-disabled", String(!able));
+    for (const name of ["title", "aria-label"]) setAttr(el, name, title);
+    el.hidden = this.state.store.status === "read-only";
   }
 
   #loading() {

@@ -17,6 +17,7 @@
  * @property {boolean} [thinking] The answer holds thinking.
  * @property {string} [time]      ISO 8601.
  * @property {string} [cell]      Number of the cell that wrote it.
+ * @property {string} [cell_id]   Its id, which stays the same when it is run again.
  * @property {string} [kept]      First entry a compaction keeps.
  * @property {string} [label]     What a label entry says.
  * @property {string} [undoes]    The checkout that a move of the leaf takes back.
@@ -46,6 +47,17 @@
  * @property {number} [tokens]
  * @property {string[]} [tools]
  * @property {string[]} [calls]
+ *
+ * @typedef {object} AgentState  How the agent behind a view stands.
+ * @property {""|"run"|"summary"} phase
+ * @property {string} doing        What keeps it busy where nothing arrives.
+ * @property {string[]} steer      Will be said before the next answer.
+ * @property {string[]} follow_up  Will be asked when the run would stop.
+ * @property {string[]} next_turn  Goes in front of the next prompt.
+ * @property {string[]} returned   Was not said, and belongs into the box again.
+ * @property {number} returned_number
+ * @property {string} problem      Why the last run from the view gave no answer.
+ * @property {import("./ask.js").Question|null} question
  *
  * @typedef {object} Model  What anywidget hands us (the part we use).
  * @property {(name: string) => any} get

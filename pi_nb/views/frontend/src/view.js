@@ -1,6 +1,7 @@
 /** One view: toolbar, rows, panel and notice around one state; every event becomes one method here. */
 
 import { h } from "./dom.js";
+import { Desk } from "./desk.js";
 import { Leaf } from "./leaf.js";
 import { Lens } from "./lens.js";
 import { actionOf, HELP, target } from "./moves.js";
@@ -10,8 +11,11 @@ import { RowList } from "./rows.js";
 import { ViewState } from "./state.js";
 import { hideStill } from "./still.js";
 import { followTheme } from "./theme.js";
+import { Time } from "./time.js";
 import { Toolbar } from "./toolbar.js";
+import { Tracks } from "./tracks.js";
 import { ROOT } from "./tree.js";
+import { Undoing } from "./undoing.js";
 import { short } from "./wording.js";
 
 /**
@@ -27,6 +31,8 @@ const SLIM = 340; // px of rows at most when the panel is below them
 const NARROW = 640; // px of width below which the panel goes under the rows
 const HINT = "Leaf: where the next prompt continues; the model sees the blue path down to it. Click a row to move it there, a prompt to go before it and edit its text. ? lists the keys.";
 const LOOK = "Leaf: where a next prompt would continue; the model sees the blue path down to it. Click a row to see what it would see there. ? lists the keys.";
+const INSPECTED = "Inspect is on, so clicks only look; Enter still checks out. i, or the eye, turns it off.";
+const HURRIED = 160; // ms between two looks of the panel while time is gone through
 let views = 0;
 
 export class View {
@@ -39,24 +45,36 @@ export class View {
     this.uid = `pt${++views}`;
     this.state = new ViewState(store);
     this.list = new RowList(this.state, this.uid);
-    this.notice = new Notice();
+    this.notice = new Notice((id) => this.showEntry(id));
+    this.tracks = new Tracks(this.state, () => this.lens.allTracks());
+    this.list.tracks = this.tracks;
+    this.list.space.append(this.tracks.svg);
     this.panel = new Panel(this.state, { look: (id) => this.lookAt(id), say: (text) => this.notice.say(text), grown: () => this.#size() }, this.uid);
     this.bar = new Toolbar(this.state, {
       search: (query) => this.lens.search(query),
       hit: (step) => this.lens.hit(step),
       filter: (mode) => this.lens.setFilter(mode),
       order: () => this.lens.toggleOrder(),
+      undo: (way) => this.undoing.ask(way),
+      offer: (way) => this.undoing.offer(way),
+      time: () => this.time.toggle(),
+      trail: () => this.lens.toggleTrail(),
+      inspect: () => this.lens.toggleInspect(),
       leaf: () => this.toLeaf(),
       panel: () => this.lens.togglePanel(),
       back: () => this.list.scroller.focus(),
     });
     this.leaf = new Leaf(this);
+    this.undoing = new Undoing(this);
+    this.time = new Time(this);
     this.lens = new Lens(this);
+    this.desk = new Desk(this);
     this.help = helpCard();
     this.open = true;
     /** Layout is stale / rows are. */ this.stale = { layout: true, rows: true, panel: true };
     this.frame = 0;
     this.later = 0;
+    this.calm = 0; // until the panel keeps up with the rows again
     this.cost = 0; // ms the last layout took
     this.arranged = 0; // when
     this.told = 0;
@@ -64,12 +82,13 @@ export class View {
     /** @type {(() => void)|null} */ this.showStill = null;
     this.body = h("div", { class: "pt-body" }, this.list.scroller, this.panel.root);
     this.root = h("div", { class: "pi-tree", "data-lm-suppress-shortcuts": "true", "data-size": "wide" },
-      this.bar.root, this.body, this.notice.root, this.help);
+      this.bar.root, this.time.strip.root, this.tracks.legend, this.body, this.desk.root, this.notice.root, this.help);
     this.#wire();
     el.append(this.root);
     this.theme = followTheme(this.root);
     this.arrange();
     this.draw();
+    this.desk.show();
     this.notice.setLink(store.link);
     this.notice.say(store.status === "read-only" ? LOOK : HINT);
     this.#heard();
@@ -96,9 +115,12 @@ export class View {
     this.page.abort();
     cancelAnimationFrame(this.frame);
     cancelAnimationFrame(this.later);
+    clearTimeout(this.calm);
     clearTimeout(this.told);
+    this.time.pause();
     this.list.close();
     this.panel.close();
+    this.desk.close();
     this.showStill?.();
     this.root.remove();
   }
@@ -120,13 +142,18 @@ export class View {
     if (change === "link") return this.#linked();
     if (change === "focus") return this.lookAt(this.store.wanted);
     if (change === "live") return this.#growing();
-    if (change === "reset") this.panel.known.clear();
+    if (change === "reset") this.panel.known.clear(), this.time.reset();
     if (change === "status") this.panel.key = "";
     this.refresh({ layout: change !== "status" });
   }
 
+  #linked() {
+    this.notice.setLink(this.store.link);
+    if (this.store.link === "ok") this.panel.forgive();
+  }
+
   #growing() {
-    for (const live of this.state.tree.lives) this.list.refresh(live);
+    for (const live of this.state.lives) this.list.refresh(live);
     this.panel.showLive();
   }
 
@@ -147,11 +174,6 @@ export class View {
     if (this.stale.layout && this.cost > 12 && performance.now() - this.arranged < 3 * this.cost && !this.leaf.anchor)
       return void (this.frame = requestAnimationFrame(() => this.#tick()));
     if (this.stale.layout) this.arrange();
-  #linked() {
-    this.notice.setLink(this.store.link);
-    if (this.store.link === "ok") this.panel.forgive();
-  }
-
     this.draw();
   }
 
@@ -162,6 +184,7 @@ export class View {
     const before = performance.now();
     const was = state.leafRow;
     const shape = state.layout;
+    this.#measure();
     state.arrange();
     this.stale.layout = false;
     this.arranged = performance.now();
@@ -178,16 +201,24 @@ export class View {
 
   draw() {
     const { state, list } = this;
-    if (this.shouldReveal) list.reveal(state.layout.row[state.tree.live >= 0 ? state.tree.live : state.leafRow] ?? -1);
+    if (this.shouldReveal) list.reveal(state.layout.row[state.lives[0] ?? state.leafRow] ?? -1);
     this.shouldReveal = false;
     list.draw();
-    this.bar.show(this.open);
+    this.bar.show(this.open, this.time.open);
+    this.time.show();
+    this.tracks.show();
+    this.desk.composer.show();
+    this.root.classList.toggle("pt-past", state.moment !== null);
+    this.root.classList.toggle("pt-inspect", state.inspect);
     this.stale.rows = false;
+    if (this.time.hurried) return void (this.calm ||= window.setTimeout(() => this.#showPanel(), HURRIED));
     cancelAnimationFrame(this.later);
     this.later = requestAnimationFrame(() => this.#showPanel()); // rows first
   }
 
   #showPanel() {
+    clearTimeout(this.calm);
+    this.calm = 0;
     if (!this.open) return;
     this.panel.show();
     this.panel.showLive();
@@ -210,12 +241,18 @@ export class View {
     const size = width < 460 ? "slim" : width < NARROW ? "narrow" : width < 980 ? "medium" : "wide";
     const changed = this.root.dataset.size !== size;
     this.root.dataset.size = size;
-    const slim = size === "slim" || size === "narrow";
-    this.list.metrics = { row: 28, lane: slim ? 12 : 16, inset: slim ? 4 : 10, max: slim ? 6 : 12 };
-    this.state.maxLanes = slim ? 3 : 6;
+    this.#measure();
     if (changed) this.refresh({ layout: true });
     this.list.resized(this.list.scroller.clientHeight);
     this.panel.resized();
+    this.desk.resized(size, width);
+  }
+
+  #measure() {
+    const slim = this.root.dataset.size === "slim" || this.root.dataset.size === "narrow";
+    const trail = this.tracks.room(slim);
+    this.list.metrics = { row: 28, lane: slim ? 12 : 16, inset: (slim ? 4 : 10) + trail, max: slim ? 6 : 12, trail };
+    this.state.maxLanes = slim ? 3 : 6;
   }
 
   // ------------------------------------------------------------ pointer and keys
@@ -224,9 +261,13 @@ export class View {
   #click(event) {
     const node = this.list.nodeAt(event);
     if (node < 0 || this.leaf.label.open) return;
-    if (event.target instanceof Element && event.target.closest("[data-part=fold]")) return this.lens.fold(node);
+    const part = event.target instanceof Element ? event.target.closest("[data-part]")?.getAttribute("data-part") : null;
+    if (part === "fold") return this.lens.fold(node);
+    if (part === "menu") return this.desk.menuAt(node, event.clientX);
+    if (part === "cell") return this.desk.jump(node);
     if (event.altKey) return this.look(node);
     if (event.ctrlKey || event.metaKey) return this.select(node);
+    if (this.state.inspect) return this.look(node), this.notice.say(INSPECTED);
     this.leaf.checkout(node);
   }
 
@@ -254,13 +295,25 @@ export class View {
         return this.leaf.checkout(node);
       case "leaf":
       case "back":
-        return action === "back" && !this.help.hidden ? this.lens.toggleHelp() : this.toLeaf();
+        return action === "back" ? this.#back() : this.toLeaf();
       case "label":
         return this.leaf.askLabel(node);
       case "compare":
         return this.select(node);
+      case "branches":
+        return this.compareBranches(node);
       case "undo":
-        return this.leaf.undo();
+      case "redo":
+        return this.undoing.ask(action);
+      case "time":
+        return this.time.toggle();
+      case "earlier":
+      case "later":
+        return this.time.step(action === "earlier" ? -1 : 1);
+      case "trail":
+        return this.lens.toggleTrail();
+      case "inspect":
+        return this.lens.toggleInspect();
       case "search":
         return this.bar.input.focus();
       case "help":
@@ -271,6 +324,16 @@ export class View {
         return this.lens.toggleOrder();
       case "hoist":
         return this.lens.hoist(node);
+      case "prompt":
+        return this.desk.focus();
+      case "menu":
+        return this.desk.menuAt(node);
+      case "summary":
+        return this.desk.offerSummary();
+      case "cell":
+        return this.desk.jump(node);
+      case "copycell":
+        return void this.desk.copyCell(node);
       case "entry":
         return this.panel.choose(this.panel.tab === "entry" ? "context" : "entry");
       case "filter":
@@ -278,6 +341,13 @@ export class View {
       default:
         return this.look(target(state.layout, state.focusRow, action, Math.floor(this.list.height / this.list.metrics.row) - 1));
     }
+  }
+
+  /** Out of what was opened last, else back to the leaf. */
+  #back() {
+    if (!this.help.hidden) return this.lens.toggleHelp();
+    if (this.state.moment) return this.time.now();
+    this.toLeaf();
   }
 
   /** @param {number} node */
@@ -302,11 +372,19 @@ export class View {
   /** @param {string|null} id */
   lookAt(id) {
     const node = this.state.tree.node(id);
-      case "branches":
-        return this.compareBranches(node);
     if (node < 0) return this.notice.say(`${short(id ?? "")} is not in this view.`);
     if (this.state.reveal(node)) this.arrange();
     this.look(node);
+  }
+
+  /**
+   * Show an entry as it is in the log, also one that has no row.
+   * @param {string} id
+   */
+  showEntry(id) {
+    this.lookAt(id);
+    if (!this.open) this.lens.togglePanel();
+    this.panel.choose("entry");
   }
 
   toLeaf() {
@@ -346,7 +424,7 @@ export class View {
     this.state.selected = ids;
     this.list.draw();
     this.#tellFocus();
-    if (this.open) this.panel.choose(state.selected.length ? "compare" : "context");
+    if (this.open) this.panel.choose(ids.length ? "compare" : "context");
   }
 }
 
