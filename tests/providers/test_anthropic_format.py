@@ -185,7 +185,7 @@ def test_base_urls(monkeypatch):
     """The version in a base URL is not doubled."""
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://proxy.example/v1/")
     assert AnthropicProvider().base_url == "http://proxy.example"
-    assert repr(AnthropicProvider()) == "<AnthropicProvider anthropic http://proxy.example key=none>"
+    assert repr(AnthropicProvider()) == "<AnthropicProvider anthropic http://proxy.example key=ANTHROPIC_API_KEY>"
 
 
 # ---------------------------------------------------------------- answers

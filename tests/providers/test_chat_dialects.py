@@ -352,7 +352,7 @@ def test_base_url_of_the_environment(monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "http://proxy.example/v1/")
     assert OpenAIChatProvider().base_url == "http://proxy.example/v1"
     assert OpenAIChatProvider(base_url="http://x/v1", name="mine").name == "mine"
-    assert repr(OpenAIChatProvider()) == "<OpenAIChatProvider openai http://proxy.example/v1 key=none>"
+    assert repr(OpenAIChatProvider()) == "<OpenAIChatProvider openai http://proxy.example/v1 key=OPENAI_API_KEY>"
 
 
 def test_every_dialect_makes_a_request():

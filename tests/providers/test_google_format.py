@@ -197,4 +197,4 @@ def test_an_array_instead_of_a_stream():
 def test_base_url_of_the_environment(monkeypatch):
     """``GEMINI_BASE_URL`` moves the provider."""
     monkeypatch.setenv("GEMINI_BASE_URL", "http://proxy.example/v1beta")
-    assert repr(GoogleProvider()) == "<GoogleProvider google http://proxy.example/v1beta key=none>"
+    assert repr(GoogleProvider()) == "<GoogleProvider google http://proxy.example/v1beta key=GEMINI_API_KEY>"

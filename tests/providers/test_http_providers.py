@@ -64,6 +64,11 @@ VARIABLE = {
 JSON = {"content-type": "application/json"}
 
 
+def without_key(family):
+    """Return the variables in which a client looks for its key, unset."""
+    return dict.fromkeys([VARIABLE[family], "GOOGLE_API_KEY"])
+
+
 def refusal(status, body, **headers):
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     return Answer([raw], status=status, headers={**JSON, **headers})
@@ -208,7 +213,7 @@ def test_no_key_is_one_clear_line(family):
     variable = VARIABLE[family]
 
     async def run():
-        with serving(Answer()) as server, environment(**{variable: None}):
+        with serving(Answer()) as server, environment(**without_key(family)):
             provider = make_provider(family, server.url, api_key=None)
             last = (await collect(provider))[-1]
             await provider.aclose()
@@ -225,7 +230,7 @@ def test_key_is_read_when_a_request_is_made(family):
     variable = VARIABLE[family]
 
     async def run():
-        with serving(Answer(WHOLE[family])) as server, environment(**{variable: None}):
+        with serving(Answer(WHOLE[family])) as server, environment(**without_key(family)):
             provider = make_provider(family, server.url, api_key=None)
             os.environ[variable] = f" {KEY}\n"
             await collect(provider)

@@ -25,7 +25,7 @@ from pi_nb.providers.timeouts import Timeouts
 from pi_nb.session.repo import SessionRepo
 from tests.providers.raw_server import Answer, cut, serving
 from tests.providers.replay import FAMILIES, ask, collect, make_provider, over_http
-from tests.providers.test_http_providers import BEGUN, JSON, VARIABLE, WHOLE, environment, sse
+from tests.providers.test_http_providers import BEGUN, JSON, VARIABLE, WHOLE, environment, sse, without_key
 
 CANARY = "sk-canary-0123456789abcdefghij"
 ECHO = {"error": {"type": "x", "message": f"bad key {CANARY} ({CANARY[:9]}***{CANARY[-4:]})", "key": CANARY}}
@@ -231,7 +231,7 @@ def test_a_key_from_the_keyring(family, ring, told):
         told.extend([str(last.error), repr(provider), repr(last)])
         await provider.aclose()
 
-    with serving(ANSWERS["refused"](family)) as server, environment(**{VARIABLE[family]: None}):
+    with serving(ANSWERS["refused"](family)) as server, environment(**without_key(family)):
         asyncio.run(run(server))
         assert any(CANARY in value for value in server.received[0].headers.values())
     assert ("pi-nb", VARIABLE[family]) in keys.asked
@@ -329,7 +329,7 @@ def test_names_of_variables(family):
 
 def test_a_missing_key_is_known_without_asking(family, tmp_path):
     """The error is the one a request would get; with a key, given or not, or a recording, there is none."""
-    with environment(**{VARIABLE[family]: ""}):
+    with environment(**without_key(family)):
         provider = make_provider(family, "http://127.0.0.1:9", api_key=None)
         missing = Registry([provider]).missing_key(provider.name)
         assert missing is not None
