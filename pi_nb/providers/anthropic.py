@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from pi_nb.errors import ProviderError
 from pi_nb.messages import (
@@ -24,18 +23,16 @@ from pi_nb.providers.base import Request, StreamEvent, ToolSpec
 from pi_nb.providers.builder import MessageBuilder
 from pi_nb.providers.catalogue import look_up
 from pi_nb.providers.failures import failure
-from pi_nb.providers.http import HttpProvider, Reader, event_json
-from pi_nb.providers.keys import Key
+from pi_nb.providers.http import HttpProvider, Options, Reader, event_json
 from pi_nb.providers.loose import as_index, as_list, as_object, as_text
 from pi_nb.providers.other_block import OtherBlock
+from pi_nb.providers.service import ANTHROPIC
 from pi_nb.providers.sse import ServerSentEvent
 from pi_nb.providers.thinking import anthropic_levels, anthropic_thinking, takes_temperature
-from pi_nb.providers.timeouts import Timeouts
 from pi_nb.providers.transform import LlmMessage, acceptable, framed
 
 __all__ = ["AnthropicProvider"]
 
-_BASE_URL = "https://api.anthropic.com"
 _VERSION = "2023-06-01"
 _USUAL_ANSWER = 32_000  # prompt and answer must fit together, so the longest possible answer is not asked for
 _CACHED = {"type": "ephemeral"}
@@ -45,24 +42,14 @@ class AnthropicProvider(HttpProvider):
     """Claude, or whoever speaks its API.
 
     Args:
-        api_key: The key, or a function that returns it; None for ``ANTHROPIC_API_KEY`` when a request is made.
-        base_url: None for ``ANTHROPIC_BASE_URL``, or Anthropic's own.
-        name: The provider's name in references and messages.
-        timeouts: How long to wait.
+        options: As :class:`~pi_nb.providers.http.HttpProvider` has them.
     """
 
     api = "anthropic-messages"
 
-    def __init__(
-        self,
-        *,
-        api_key: str | Callable[[], str] | None = None,
-        base_url: str | None = None,
-        name: str = "anthropic",
-        timeouts: Timeouts | None = None,
-    ) -> None:
-        url = (base_url or os.environ.get("ANTHROPIC_BASE_URL") or _BASE_URL).rstrip("/").removesuffix("/v1")
-        super().__init__(name, base_url=url, key=Key(api_key, env=["ANTHROPIC_API_KEY"]), timeouts=timeouts)
+    def __init__(self, **options: Unpack[Options]) -> None:
+        super().__init__(ANTHROPIC, **options)
+        self._base_url = self._base_url.removesuffix("/v1")  # which its own client does not want
 
     def model(self, model_id: str) -> Model:
         """Return what is known of a model."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import ssl
-from collections.abc import AsyncGenerator, Iterator
+import re
+from collections.abc import AsyncGenerator, Hashable, Iterator
 from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Protocol, cast
 from weakref import WeakKeyDictionary
 
@@ -16,6 +15,7 @@ import httpx
 
 from pi_nb.errors import ProviderCode, ProviderError
 from pi_nb.providers.failures import failure, parse_error_body
+from pi_nb.providers.network import Network
 from pi_nb.providers.patience import Patience
 from pi_nb.providers.record import Recording, active_recording
 from pi_nb.providers.sse import ServerSentEvent, SseDecoder
@@ -36,14 +36,16 @@ class Clients:
 
     Args:
         timeouts: How long to wait.
-        outside: False for a server inside this process: no proxy, and nothing to record.
+        network: Proxy and certificates.
+        outside: False for a server inside this process: nothing to record, and no connection to keep.
     """
 
-    def __init__(self, timeouts: Timeouts, *, outside: bool = True) -> None:
+    def __init__(self, timeouts: Timeouts, network: Network, *, outside: bool = True) -> None:
         self.recording: Recording | None = None
-        self._outside = outside
         self.timeouts = timeouts
-        self._open: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Recording | None, _Held]] = WeakKeyDictionary()
+        self.network = network
+        self._outside = outside
+        self._open: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, _Held]] = WeakKeyDictionary()
 
     def recorder(self) -> Recording | None:
         """Return what records and replays now: this provider's own recording, or the process's."""
@@ -55,10 +57,11 @@ class Clients:
         """Return the running loop's client."""
         clients = self._open.setdefault(asyncio.get_running_loop(), {})
         recording = self.recorder()
-        held = clients.get(recording)
+        way = (recording, self.network, self.network.surroundings())
+        held = clients.get(way)
         if held is None or held.client.is_closed:
-            keeper = _keep_open(self.timeouts, recording, self._outside)
-            held = clients[recording] = _Held(await anext(keeper), keeper)
+            keeper = _keep_open(self.timeouts, recording, self.network, self._outside)
+            held = clients[way] = _Held(await anext(keeper), keeper)
         return held.client
 
     async def aclose(self) -> None:
@@ -74,12 +77,12 @@ class _Held:
 
 
 async def _keep_open(
-    timeouts: Timeouts, recording: Recording | None, outside: bool
+    timeouts: Timeouts, recording: Recording | None, network: Network, outside: bool
 ) -> AsyncGenerator[httpx.AsyncClient, None]:
     # reading has its own limits, in _chunks: httpx knows none for the first piece
     limits = httpx.Timeout(connect=timeouts.connect, read=None, write=60.0, pool=timeouts.connect)
     kept = httpx.Limits(max_keepalive_connections=20 if outside else 0)
-    async with httpx.AsyncClient(timeout=limits, verify=_ssl_context(), trust_env=outside, limits=kept) as client:
+    async with network.client(timeout=limits, limits=kept) as client:
         if recording is None:
             yield client
         else:
@@ -95,11 +98,6 @@ class _Through(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         return await self._client.send(request, stream=True)
-
-
-@cache
-def _ssl_context() -> ssl.SSLContext:
-    return httpx.create_ssl_context()  # 20 ms each time
 
 
 # ---------------------------------------------------------------- reading
@@ -242,17 +240,37 @@ def translated(base_url: str) -> Iterator[None]:
 
 def _unsent(error: httpx.HTTPError | httpx.InvalidURL, base_url: str) -> ProviderError:
     code: ProviderCode = "connection"
-    hint = "Check the network, and the base URL."
+    hint = "Check the network, the base URL, and the proxy if there is one (HTTPS_PROXY)."
     retryable = True
     if isinstance(error, httpx.TimeoutException):
         code = "timeout"
     elif isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
         code, hint, retryable = "invalid_request", "The base URL must look like https://host/v1.", False
-    elif "CERTIFICATE_VERIFY_FAILED" in str(error):
-        hint, retryable = "The server's certificate is not trusted; SSL_CERT_FILE names further ones.", False
+    elif isinstance(error, httpx.ProxyError):
+        hint = "The proxy did not let it through: check HTTPS_PROXY, with user and password if it wants them."
+    elif found := _UNTRUSTED.search(str(error)):
+        return _untrusted(base_url, found.group(1))
     return ProviderError(
         f"{base_url} could not be reached ({_words(error)}).", code=code, hint=hint, retryable=retryable
     )
+
+
+# what OpenSSL says of a certificate it does not accept
+_UNTRUSTED = re.compile(r"CERTIFICATE_VERIFY_FAILED\] certificate verify failed:? *(.*?)\.?(?: \(_ssl\.c:\d+\))?$")
+
+
+def _untrusted(base_url: str, reason: str) -> ProviderError:
+    """Return the error for a server that cannot prove who it is; whose authority is unknown may still be honest."""
+    wrong = "mismatch" in reason or "expired" in reason
+    hint = (
+        "Check the base URL, and the clock."
+        if wrong
+        else (
+            "If you trust who signed it: SSL_CERT_FILE=/path/of/its/ca.pem (in a notebook: %env SSL_CERT_FILE=…), "
+            "or network=Network(verify=…)."
+        )
+    )
+    return ProviderError(f"The certificate of {base_url} is not trusted: {reason}.", code="connection", hint=hint)
 
 
 def _words(error: Exception) -> str:

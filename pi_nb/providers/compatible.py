@@ -10,17 +10,16 @@ network must be the one in that variable. The key, ``OPENAI_COMPATIBLE_API_KEY``
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from ipaddress import ip_address
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import httpx
 
 from pi_nb.errors import ProviderError
 from pi_nb.providers.base import Request
 from pi_nb.providers.dialects import Dialect
+from pi_nb.providers.http import Options
 from pi_nb.providers.openai_chat import OpenAIChatProvider
-from pi_nb.providers.timeouts import Timeouts
 
 __all__ = ["CompatibleProvider"]
 
@@ -30,7 +29,7 @@ _DIALECT: Final = Dialect(
     _NAME,
     "http://127.0.0.1:8000/v1",
     url_env=_VARIABLE,
-    key_env="OPENAI_COMPATIBLE_API_KEY",
+    key_env=("OPENAI_COMPATIBLE_API_KEY",),
     needs_key=False,
     turns=True,
     context_window=32_768,
@@ -41,19 +40,12 @@ class CompatibleProvider(OpenAIChatProvider):
     """Chat Completions at the address that the model's name ends with.
 
     Args:
-        api_key: The key, or a function that returns it; None for ``OPENAI_COMPATIBLE_API_KEY``.
-        base_url: The address of models without one; None for ``OPENAI_COMPATIBLE_BASE_URL``.
-        timeouts: How long to wait.
+        options: As :class:`~pi_nb.providers.http.HttpProvider` has them; ``base_url`` is the address of models without
+            one.
     """
 
-    def __init__(
-        self,
-        *,
-        api_key: str | Callable[[], str] | None = None,
-        base_url: str | None = None,
-        timeouts: Timeouts | None = None,
-    ) -> None:
-        super().__init__(_DIALECT, api_key=api_key, base_url=base_url, timeouts=timeouts)
+    def __init__(self, **options: Unpack[Options]) -> None:
+        super().__init__(_DIALECT, **options)
 
     def address(self, request: Request) -> str:
         """Return where completions are asked for.

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pi_nb.models import Model
+from pi_nb.providers.service import Service
 from pi_nb.providers.thinking import ALL_LEVELS, budget_tokens, clamp, openai_effort, openai_levels
 
 __all__ = ["DIALECTS", "Dialect"]
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Service):
     """One provider's way of speaking.
 
     Attributes:
-        name: The provider's name.
-        base_url: Where it listens.
-        url_env: Environment variable that overrides it; empty for none.
-        key_env: Environment variable with the key.
-        needs_key: False if it answers without.
         max_tokens: What it calls the limit of an answer.
         ask_usage: True if tokens are only told when asked for.
         turns: True if user messages must not follow one another, as some chat templates insist.
@@ -32,11 +27,6 @@ class Dialect:
         levels: Returns the thinking levels that a model has behind it.
     """
 
-    name: str
-    base_url: str
-    url_env: str = ""
-    key_env: str = ""
-    needs_key: bool = True
     max_tokens: str = "max_tokens"
     ask_usage: bool = True
     turns: bool = False
@@ -46,10 +36,8 @@ class Dialect:
 
     def url(self) -> str:
         """Return the base URL: the environment's, or the usual one."""
-        given = os.environ.get(self.url_env, "").strip() if self.url_env else ""
-        if given and self.url_env == "OLLAMA_HOST":
-            return _ollama_url(given)
-        return given or self.base_url
+        url = Service.url(self)
+        return _ollama_url(url) if self.name == "ollama" else url
 
 
 def _ollama_url(host: str) -> str:
@@ -138,29 +126,29 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
             "openai",
             "https://api.openai.com/v1",
             url_env="OPENAI_BASE_URL",
-            key_env="OPENAI_API_KEY",
+            key_env=("OPENAI_API_KEY",),
             max_tokens="max_completion_tokens",
             thinking=_effort,
         ),
         Dialect(
             "openrouter",
             "https://openrouter.ai/api/v1",
-            key_env="OPENROUTER_API_KEY",
+            key_env=("OPENROUTER_API_KEY",),
             thinking=_openrouter,
             levels=_thinkers("off", *_USUAL),
         ),
         Dialect(
             "deepseek",
             "https://api.deepseek.com",
-            key_env="DEEPSEEK_API_KEY",
+            key_env=("DEEPSEEK_API_KEY",),
             thinking=_deepseek,
             levels=_thinkers("off", "low", "high"),
         ),
-        Dialect("groq", "https://api.groq.com/openai/v1", key_env="GROQ_API_KEY", thinking=_groq),
+        Dialect("groq", "https://api.groq.com/openai/v1", key_env=("GROQ_API_KEY",), thinking=_groq),
         Dialect(
             "mistral",
             "https://api.mistral.ai/v1",
-            key_env="MISTRAL_API_KEY",
+            key_env=("MISTRAL_API_KEY",),
             ask_usage=False,
             thinking=_mistral,
             levels=_thinkers("off", "high"),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, Unpack
 from uuid import uuid4
 
 from pi_nb.errors import ProviderError
@@ -28,17 +27,15 @@ from pi_nb.providers.base import Request, StreamEvent, ToolSpec
 from pi_nb.providers.builder import MessageBuilder
 from pi_nb.providers.catalogue import look_up
 from pi_nb.providers.failures import failure
-from pi_nb.providers.http import HttpProvider, Reader, event_json
-from pi_nb.providers.keys import Key
+from pi_nb.providers.http import HttpProvider, Options, Reader, event_json
 from pi_nb.providers.loose import as_count, as_index, as_list, as_object, as_text
+from pi_nb.providers.service import GOOGLE
 from pi_nb.providers.sse import ServerSentEvent
 from pi_nb.providers.thinking import gemini_levels, gemini_thinking
-from pi_nb.providers.timeouts import Timeouts
 from pi_nb.providers.transform import LlmMessage, acceptable, framed
 
 __all__ = ["GoogleProvider"]
 
-_BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
 # Gemini 3 refuses calls of the present turn without a signature, and documents this one for calls it did not make
 _NO_SIGNATURE = "skip_thought_signature_validator"
 
@@ -47,26 +44,13 @@ class GoogleProvider(HttpProvider):
     """Gemini.
 
     Args:
-        api_key: The key, or a function that returns it; None for ``GEMINI_API_KEY`` or ``GOOGLE_API_KEY`` when a
-            request is made.
-        base_url: None for ``GEMINI_BASE_URL``, or Google's own.
-        name: The provider's name in references and messages.
-        timeouts: How long to wait.
+        options: As :class:`~pi_nb.providers.http.HttpProvider` has them.
     """
 
     api = "google-generative-ai"
 
-    def __init__(
-        self,
-        *,
-        api_key: str | Callable[[], str] | None = None,
-        base_url: str | None = None,
-        name: str = "google",
-        timeouts: Timeouts | None = None,
-    ) -> None:
-        url = base_url or os.environ.get("GEMINI_BASE_URL") or _BASE_URL
-        key = Key(api_key, env=["GEMINI_API_KEY", "GOOGLE_API_KEY"])
-        super().__init__(name, base_url=url, key=key, timeouts=timeouts)
+    def __init__(self, **options: Unpack[Options]) -> None:
+        super().__init__(GOOGLE, **options)
 
     def model(self, model_id: str) -> Model:
         """Return what is known of a model."""

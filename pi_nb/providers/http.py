@@ -11,7 +11,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypedDict
 
 import httpx
 import orjson
@@ -25,12 +25,14 @@ from pi_nb.providers.client import Clients, refusal, slow, sse_events, translate
 from pi_nb.providers.failures import failure
 from pi_nb.providers.keys import Key
 from pi_nb.providers.masks import shown_url
+from pi_nb.providers.network import Network
 from pi_nb.providers.record import ANSWERED, NO_KEY, Recording
+from pi_nb.providers.service import Service
 from pi_nb.providers.sse import ServerSentEvent
 from pi_nb.providers.surrogates import well_formed
 from pi_nb.providers.timeouts import Timeouts
 
-__all__ = ["HttpProvider", "Reader", "Timeouts", "event_json"]
+__all__ = ["HttpProvider", "Network", "Options", "Reader", "Timeouts", "event_json"]
 
 
 class Reader(Protocol):
@@ -60,22 +62,49 @@ class Reader(Protocol):
         ...
 
 
+class Options(TypedDict, total=False):
+    """What every provider behind HTTP may be given; see :class:`HttpProvider`."""
+
+    api_key: str | Callable[[], str] | None
+    base_url: str | None
+    name: str | None
+    timeouts: Timeouts | None
+    network: Network | None
+
+
 class HttpProvider(ABC):
     """Answers requests over HTTP.
 
     Connections are kept per event loop and closed with it, or by :meth:`aclose`. Cancelling the task that reads a
     stream closes its connection at once.
+
+    Args:
+        service: Whom to ask.
+        api_key: The key, or a function that returns it; None for the service's environment variables, or the keyring,
+            when a request is made.
+        base_url: None for the service's environment variable, or its usual address.
+        name: The provider's name in references and messages; None for the service's.
+        timeouts: How long to wait; None for what the environment says.
+        network: Proxy and certificates; None for the environment's.
     """
 
     api: ClassVar[str]
 
-    def __init__(self, name: str, *, base_url: str, key: Key, timeouts: Timeouts | None = None) -> None:
-        self._name = name
-        self._base_url = base_url.rstrip("/")
-        self._shown_url = shown_url(self._base_url)
-        self._key = key
+    def __init__(
+        self,
+        service: Service,
+        *,
+        api_key: str | Callable[[], str] | None = None,
+        base_url: str | None = None,
+        name: str | None = None,
+        timeouts: Timeouts | None = None,
+        network: Network | None = None,
+    ) -> None:
+        self._name = name or service.name
+        self._base_url = (base_url or service.url()).rstrip("/")
+        self._key = Key(api_key, env=service.key_env, needed=service.needs_key)
         self._timeouts = timeouts or Timeouts.of_environment()
-        self._clients = Clients(self._timeouts)
+        self._clients = Clients(self._timeouts, network or Network())
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._name} {self._shown_url} key={self._key.where}>"
@@ -84,6 +113,10 @@ class HttpProvider(ABC):
     def name(self) -> str:
         """The part before the colon in ``provider:model``."""
         return self._name
+
+    @property
+    def _shown_url(self) -> str:
+        return shown_url(self._base_url)
 
     @property
     def base_url(self) -> str:
@@ -98,6 +131,15 @@ class HttpProvider(ABC):
     @timeouts.setter
     def timeouts(self, timeouts: Timeouts) -> None:
         self._timeouts = self._clients.timeouts = timeouts
+
+    @property
+    def network(self) -> Network:
+        """Proxy and certificates; one that is set counts from the next request on."""
+        return self._clients.network
+
+    @network.setter
+    def network(self, network: Network) -> None:
+        self._clients.network = network
 
     @property
     def recording(self) -> Recording | None:

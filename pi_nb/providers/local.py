@@ -30,6 +30,7 @@ from pi_nb.providers.catalogue import look_up
 from pi_nb.providers.client import Clients
 from pi_nb.providers.constrained import ConstrainedReader, constrained, offered
 from pi_nb.providers.http import Reader
+from pi_nb.providers.network import Network
 from pi_nb.providers.openai_chat import OpenAIChatProvider
 from pi_nb.providers.weights import NAME, fetch, fetched, weights_path
 
@@ -147,7 +148,7 @@ class _Engine(OpenAIChatProvider):
         self.file = path
         self._server = _load(path, threads=threads, window=window, key=key)
         super().__init__("llamacpp", api_key=key, base_url=f"{self._server.listening_address}/v1", name="local")
-        self._clients = Clients(self._timeouts, outside=False)
+        self._clients = Clients(self._timeouts, Network(environment=False), outside=False)
 
     def payload(self, request: Request) -> dict[str, Any]:
         """Return the request's body; the small model is held to a schema when it may call tools."""

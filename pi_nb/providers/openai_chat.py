@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, Unpack
 
 from pi_nb.messages import (
     AssistantMessage,
@@ -30,9 +30,7 @@ from pi_nb.providers.builder import MessageBuilder
 from pi_nb.providers.catalogue import look_up
 from pi_nb.providers.chat_reader import ChatReader
 from pi_nb.providers.dialects import DIALECTS, Dialect
-from pi_nb.providers.http import HttpProvider, Reader
-from pi_nb.providers.keys import Key
-from pi_nb.providers.timeouts import Timeouts
+from pi_nb.providers.http import HttpProvider, Options, Reader
 from pi_nb.providers.transform import LlmMessage, acceptable, framed, merge_users
 
 __all__ = ["OpenAIChatProvider", "chat_payload"]
@@ -44,28 +42,14 @@ class OpenAIChatProvider(HttpProvider):
     Args:
         dialect: Which one: ``openai``, ``openrouter``, ``deepseek``, ``groq``, ``mistral``, ``ollama``, ``vllm``,
             ``llamacpp``, ``lmstudio``; or a :class:`~pi_nb.providers.dialects.Dialect`.
-        api_key: The key, or a function that returns it; None for the dialect's environment variable when a request
-            is made.
-        base_url: None for the dialect's environment variable, or its usual address.
-        name: The provider's name in references and messages; None for the dialect's.
-        timeouts: How long to wait.
+        options: As :class:`~pi_nb.providers.http.HttpProvider` has them.
     """
 
     api = "openai-completions"
 
-    def __init__(
-        self,
-        dialect: str | Dialect = "openai",
-        *,
-        api_key: str | Callable[[], str] | None = None,
-        base_url: str | None = None,
-        name: str | None = None,
-        timeouts: Timeouts | None = None,
-    ) -> None:
+    def __init__(self, dialect: str | Dialect = "openai", **options: Unpack[Options]) -> None:
         self.dialect = DIALECTS[dialect] if isinstance(dialect, str) else dialect
-        names = [self.dialect.key_env] if self.dialect.key_env else []
-        key = Key(api_key, env=names, needed=self.dialect.needs_key)
-        super().__init__(name or self.dialect.name, base_url=base_url or self.dialect.url(), key=key, timeouts=timeouts)
+        super().__init__(self.dialect, **options)
 
     def model(self, model_id: str) -> Model:
         """Return what is known of a model."""

@@ -8,10 +8,9 @@ item as JSON, a text's signature holds its item's id, a call's id is ``call_id|i
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from pi_nb.messages import (
     AssistantMessage,
@@ -29,40 +28,26 @@ from pi_nb.providers.base import Request, ToolSpec
 from pi_nb.providers.blocks import is_native
 from pi_nb.providers.builder import MessageBuilder
 from pi_nb.providers.catalogue import look_up
-from pi_nb.providers.http import HttpProvider, Reader
-from pi_nb.providers.keys import Key
+from pi_nb.providers.http import HttpProvider, Options, Reader
 from pi_nb.providers.responses_reader import ResponsesReader
+from pi_nb.providers.service import OPENAI_RESPONSES
 from pi_nb.providers.thinking import openai_effort, openai_levels
-from pi_nb.providers.timeouts import Timeouts
 from pi_nb.providers.transform import LlmMessage, acceptable, framed
 
 __all__ = ["OpenAIResponsesProvider"]
-
-_BASE_URL = "https://api.openai.com/v1"
 
 
 class OpenAIResponsesProvider(HttpProvider):
     """OpenAI, or a server that speaks its Responses API.
 
     Args:
-        api_key: The key, or a function that returns it; None for ``OPENAI_API_KEY`` when a request is made.
-        base_url: None for ``OPENAI_BASE_URL``, or OpenAI's own.
-        name: The provider's name in references and messages.
-        timeouts: How long to wait.
+        options: As :class:`~pi_nb.providers.http.HttpProvider` has them.
     """
 
     api = "openai-responses"
 
-    def __init__(
-        self,
-        *,
-        api_key: str | Callable[[], str] | None = None,
-        base_url: str | None = None,
-        name: str = "openai",
-        timeouts: Timeouts | None = None,
-    ) -> None:
-        url = base_url or os.environ.get("OPENAI_BASE_URL") or _BASE_URL
-        super().__init__(name, base_url=url, key=Key(api_key, env=["OPENAI_API_KEY"]), timeouts=timeouts)
+    def __init__(self, **options: Unpack[Options]) -> None:
+        super().__init__(OPENAI_RESPONSES, **options)
 
     def model(self, model_id: str) -> Model:
         """Return what is known of a model."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import RLock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pi_nb.errors import ProviderError, UserError
 from pi_nb.models import Model, parse_model_ref
@@ -20,6 +20,7 @@ from pi_nb.providers.catalogue import near
 
 if TYPE_CHECKING:
     from pi_nb.providers.listing import ModelList
+    from pi_nb.providers.network import Network
     from pi_nb.providers.record import Recording
     from pi_nb.providers.timeouts import Timeouts
 
@@ -45,6 +46,7 @@ class Registry:
         recording: Record and replay what its HTTP providers exchange (:mod:`pi_nb.providers.record`); None to do as
             the process does.
         timeouts: How long its HTTP providers wait; None for what each has.
+        network: Proxy and certificates of its HTTP providers; None for what each has.
     """
 
     def __init__(
@@ -53,9 +55,9 @@ class Registry:
         *,
         recording: Recording | None = None,
         timeouts: Timeouts | None = None,
+        network: Network | None = None,
     ) -> None:
-        self._recording = recording
-        self._timeouts = timeouts
+        self._equipment: dict[str, Any] = {"recording": recording, "timeouts": timeouts, "network": network}
         self._lock = RLock()
         self._ready: dict[str, Provider] = {}
         self._promised: dict[str, Callable[[], Provider]] = {}
@@ -73,16 +75,15 @@ class Registry:
             self._ready[provider.name] = self._equipped(provider)
 
     def _equipped(self, provider: Provider) -> Provider:
-        if self._recording is not None and hasattr(provider, "recording"):
-            provider.recording = self._recording
-        if self._timeouts is not None and hasattr(provider, "timeouts"):
-            provider.timeouts = self._timeouts
+        for name, value in self._equipment.items():
+            if value is not None and hasattr(provider, name):
+                setattr(provider, name, value)
         return provider
 
     def wait_for(self, timeouts: Timeouts) -> None:
         """Let every HTTP provider, those to come included, wait so long from now on."""
         with self._lock:
-            self._timeouts = timeouts
+            self._equipment["timeouts"] = timeouts
             for provider in self._ready.values():
                 self._equipped(provider)
 
@@ -227,14 +228,17 @@ def _from_local() -> DefaultModel | None:
 # ---------------------------------------------------------------- all of ours
 
 
-def default_registry(*, recording: Recording | None = None, timeouts: Timeouts | None = None) -> Registry:
+def default_registry(
+    *, recording: Recording | None = None, timeouts: Timeouts | None = None, network: Network | None = None
+) -> Registry:
     """Return a registry of every provider this package has, none of them built yet.
 
     Args:
         recording: Record and replay what is exchanged; None to do as the process does.
         timeouts: How long to wait; None for what the environment says.
+        network: Proxy and certificates; None for the environment's.
     """
-    registry = Registry(recording=recording, timeouts=timeouts)
+    registry = Registry(recording=recording, timeouts=timeouts, network=network)
     registry.promise("anthropic", _anthropic)
     registry.promise("openai", _openai)
     for name in ("openrouter", "deepseek", "groq", "mistral", "ollama", "vllm", "llamacpp", "lmstudio"):

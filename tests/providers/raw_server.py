@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import socketserver
+import ssl
 import struct
 import threading
 import time
@@ -49,7 +50,7 @@ def cut(body: bytes, size: int) -> list[bytes]:
 class RawServer:
     """Gives the answers in order, one per request; the last one is repeated."""
 
-    def __init__(self, answers: Sequence[Answer]) -> None:
+    def __init__(self, answers: Sequence[Answer], tls: ssl.SSLContext | None = None) -> None:
         self.answers = list(answers)
         self.received: list[Received] = []
         self.connections = 0
@@ -63,6 +64,9 @@ class RawServer:
                 outer._serve(self)
 
         self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler, bind_and_activate=True)
+        if tls is not None:  # greeted in the connection's own thread, so that a client that turns away stops nobody
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
+        self._scheme = "http" if tls is None else "https"
         self._server.daemon_threads = True
         self._server.block_on_close = False
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
@@ -70,7 +74,7 @@ class RawServer:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"{self._scheme}://127.0.0.1:{self._server.server_address[1]}"
 
     def close(self) -> None:
         self._server.shutdown()
@@ -139,8 +143,8 @@ def _read_request(stream: Any) -> Received | None:
 
 
 @contextmanager
-def serving(*answers: Answer) -> Iterator[RawServer]:
-    server = RawServer(answers)
+def serving(*answers: Answer, tls: ssl.SSLContext | None = None) -> Iterator[RawServer]:
+    server = RawServer(answers, tls)
     try:
         yield server
     finally:
