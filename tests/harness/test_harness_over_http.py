@@ -1,9 +1,14 @@
 import asyncio
 import json
 import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
 
 from pi_nb.harness.agent import AgentHarness
 from pi_nb.harness.compaction import CompactionSettings
+from pi_nb.harness.retry import RetryPolicy
 from pi_nb.harness.tools import tool
 from pi_nb.models import Model
 from pi_nb.providers.openai_chat import OpenAIChatProvider
@@ -32,9 +37,9 @@ def calling(name, **args):
     return Answer(pieces(delta(tool_calls=[call]), delta("tool_calls"), "[DONE]"))
 
 
-def refusing(status, message):
+def refusing(status, message, **headers):
     body = json.dumps({"error": {"message": message}}).encode()
-    return Answer([body], status=status, headers={"content-type": "application/json"})
+    return Answer([body], status=status, headers={"content-type": "application/json", **headers})
 
 
 @tool
@@ -50,14 +55,19 @@ class Served:
         self.provider = OpenAIChatProvider(base_url=server.url, api_key="test-key")
         self.session = Session(InMemorySessionStorage())
         self.events = []
+        self.delays = []
         self.harness = AgentHarness(
             self.session,
             model=Model("openai", "m", api=self.provider.api),
             registry=Registry([self.provider]),
-            retry=AT_ONCE,
-            **options,
+            **{"retry": AT_ONCE, **options},
         )
-        self.harness.subscribe(lambda event: self.events.append(event.type))
+        self.harness.subscribe(self._heard)
+
+    def _heard(self, event):
+        self.events.append(event.type)
+        if event.type == "retry_start":
+            self.delays.append(event.delay)
 
 
 def run(*answers, work, **options):
@@ -70,7 +80,7 @@ def run(*answers, work, **options):
                 served.outcome = await work(served)
             finally:
                 await served.provider.aclose()
-            served.received = [received.json for received in server.received]
+            served.received = [received.json for received in server.received if received.method == "POST"]
             return served
 
     return asyncio.run(inside())
@@ -96,6 +106,56 @@ def test_an_overloaded_server_is_asked_again():
     assert made.outcome.text == "Hello."
     assert len(made.session) == 2
     assert made.events.count("retry_start") == 1
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504, 529])
+def test_statuses_that_may_pass(status):
+    """These are tried three times in all, and leave one answer that says why."""
+    made = run(*[refusing(status, "no")] * 3, saying("never"), work=prompt)
+    assert made.outcome.stop_reason == "error"
+    assert (len(made.received), len(made.session)) == (3, 2)
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 422])
+def test_statuses_that_will_not_pass(status):
+    """These are the answer at once, whatever digits are in their text."""
+    made = run(refusing(status, "error 429: 503 overloaded tokens (529)"), saying("never"), work=prompt)
+    assert made.outcome.stop_reason == "error"
+    assert len(made.received) == 1
+
+
+@pytest.mark.parametrize("end", ["reset", "close", "vanish"])
+def test_a_connection_that_breaks_before_a_word(end):
+    """A connection that ends without an answer is tried again."""
+    made = run(Answer([], end=end), saying("Hello."), work=prompt)
+    assert made.outcome.text == "Hello."
+    assert len(made.session) == 2
+
+
+def date_in(seconds):
+    return format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "least", "most"),
+    [
+        ("0.02", 0.02, 0.02),
+        ("99999999999", 0.08, 0.08),
+        (date_in(3600), 0.08, 0.08),
+        ("Wed, 21 Oct 2099 07:28:00 GMT", 0.08, 0.08),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0, 0),
+        ("-5", 0, 0),
+        ("nan", 0.04, 0.04),
+        ("soon", 0.04, 0.04),
+        ("Wed, 99 Foo 2015", 0.04, 0.04),
+    ],
+)
+def test_retry_after(asked, least, most):
+    """Seconds and dates are honoured up to a limit; what makes no sense is as if nothing was said."""
+    policy = RetryPolicy(base_delay=0.04, max_delay=0.08, jitter=0)
+    made = run(refusing(429, "slow", **{"retry-after": asked}), saying("Hello."), work=prompt, retry=policy)
+    assert made.outcome.text == "Hello."
+    assert least <= made.delays[0] <= most
 
 
 def test_a_wrong_key_is_told_at_once():
