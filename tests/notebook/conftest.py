@@ -70,7 +70,7 @@ class Kernel:
             "store_history": True,
             "user_expressions": {},
             "allow_stdin": stdin,
-            "stop_on_error": True,
+            "stop_on_error": False,  # else the kernel answers "aborted" to what comes too soon after an error
         }
         message = self.client.session.msg("execute_request", content, metadata={"cellId": cell} if cell else {})
         self.client.shell_channel.send(message)
