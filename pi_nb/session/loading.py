@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from pi_nb.errors import SessionError
 from pi_nb.session.garbage import no_collection
 from pi_nb.session.index import Index
 from pi_nb.session.logfile import identity_of, open_to_read
+from pi_nb.session.pieces import read_pieces
 from pi_nb.session.scan import Scan
 
 __all__ = ["Loaded", "load"]
@@ -46,18 +48,22 @@ def load(file: Path, *, repair: bool = False) -> Loaded:
             ``invalid_entry`` if a line is bad and ``repair`` is off.
     """
     try:
-        with open_to_read(file) as stream:
-            identity, block = identity_of(stream.fileno()), stream.read()
-    except (FileNotFoundError, ValueError):  # a name that no file can have
-        raise SessionError(f"There is no session file {file}.", code="not_found", path=str(file)) from None
+        with _opened(file) as stream, no_collection():
+            identity = identity_of(stream.fileno())
+            scan = Scan(str(file), read_pieces(stream), repair=repair)
+            scan.index.repaired = repair
+            scan.index.link_all()
     except OSError as error:
         raise SessionError(f"Cannot read {file}: {error.strerror}.", code="storage", path=str(file)) from error
-    with no_collection():
-        scan = Scan(str(file), block, repair=repair)
-        scan.index.repaired = repair
-        scan.index.link_all()
     warnings = (*scan.warnings, *_oddities(scan.index))
-    return Loaded(scan, len(block) - len(scan.tail), identity, warnings)
+    return Loaded(scan, scan.size - len(scan.tail), identity, warnings)
+
+
+def _opened(file: Path) -> BinaryIO:
+    try:
+        return open_to_read(file)
+    except (FileNotFoundError, ValueError):  # a name that no file can have
+        raise SessionError(f"There is no session file {file}.", code="not_found", path=str(file)) from None
 
 
 def _oddities(index: Index) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The lines of a log: those read from a file stay in one block of bytes, those added come after it."""
+"""The lines of a log: those read from a file stay in the bytes that were read, those added come after them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 from pi_nb.session import lines
+from pi_nb.session.pieces import Pieces
 
 __all__ = ["RawLines"]
 
@@ -15,16 +16,16 @@ class RawLines(Sequence[bytes]):
     """Lines of JSON, one per entry, without their line breaks.
 
     Args:
-        block: Contents of a file, of which :meth:`mark` names lines.
+        pieces: Contents of a file, of which :meth:`mark` names lines.
     """
 
-    def __init__(self, block: bytes = b"") -> None:
-        self.block = block
+    def __init__(self, pieces: Pieces | None = None) -> None:
+        self.pieces = pieces or Pieces()
         self.starts = array("Q")
         self._added: list[bytes | dict[str, Any]] = []
 
     def mark(self, start: int) -> None:
-        """Take the line that starts at a byte of the block as the next one; only before the first :meth:`append`."""
+        """Take the line that starts at a byte of the file as the next one; only before the first :meth:`append`."""
         self.starts.append(start)
 
     def append(self, line: bytes) -> None:
@@ -66,8 +67,7 @@ class RawLines(Sequence[bytes]):
         yield from map(_encoded, self._added)
 
     def _marked(self, start: int) -> bytes:
-        end = self.block.find(b"\n", start)
-        return self.block[start:end].rstrip(b"\r") if end >= 0 else self.block[start:].rstrip(b"\0")
+        return self.pieces.line(start).rstrip(b"\r\0")
 
 
 def _encoded(line: bytes | dict[str, Any]) -> bytes:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, NoReturn
 
 import msgspec
@@ -18,6 +20,7 @@ from pi_nb.session import lines
 from pi_nb.session.header import CURRENT_VERSION, parse_header
 from pi_nb.session.index import Index, envelope_fault
 from pi_nb.session.migration import upgrade
+from pi_nb.session.pieces import PIECE, Pieces
 from pi_nb.session.rawlines import RawLines
 
 __all__ = ["Scan"]
@@ -49,12 +52,13 @@ class Scan:
 
     Args:
         name: The file, for messages.
-        block: What it holds.
+        pieces: What it holds, each but the last :data:`~pi_nb.session.pieces.PIECE` bytes long.
         repair: True to leave bad lines out.
 
     Attributes:
         header: The first line.
         head: What stands before the first entry: the header's line.
+        size: Bytes of the file.
         index: The entries.
         warnings: What was odd, one sentence each.
         tail: Torn bytes at the end.
@@ -63,7 +67,7 @@ class Scan:
         migrated: True if the entries are of an older version and were brought up to date in memory.
     """
 
-    def __init__(self, name: str, block: bytes, *, repair: bool = False) -> None:
+    def __init__(self, name: str, pieces: Iterator[bytes], *, repair: bool = False) -> None:
         self.name = name
         self.repair = repair
         self.index = Index()
@@ -71,17 +75,23 @@ class Scan:
         self.tail = b""
         self.ends_open = False
         self.skipped = 0
-        self._block = block
-        self._padding: list[tuple[int, int]] = []
-        stream = io.BytesIO(block)  # shares the bytes, and splits at line feeds only
+        self._padding: list[tuple[int, int, bytes]] = []
+        self._carry = b""  # the beginning of a line that goes on in the next piece
+        self._last = True  # no piece comes after this one
+        first = next(pieces)
+        stream = io.BytesIO(first)  # shares the bytes, and splits at line feeds only
         number = self._read_header(stream)
         version = int(self.header.version)
         self.migrated = version < CURRENT_VERSION
+        kept = Pieces()
         if self.migrated:
+            kept.append(first + b"".join(pieces))
+            stream = io.BytesIO(kept.rest(stream.tell()))
             self._read_old(stream, number, version)
         else:
-            self.index.lines = RawLines(block)
-            self._read(stream, number)
+            self.index.lines = RawLines(kept)
+            self._read(stream, number, kept, chain((first,), pieces))
+        self.size = kept.size
         if self.tail:
             self.warnings.append(
                 f"The last {len(self.tail)} bytes are a torn line; they are kept aside before the next append."
@@ -101,13 +111,39 @@ class Scan:
                 return number
         raise SessionError(f"{self.name} has no session header.", path=self.name)
 
-    def _read(self, stream: io.BytesIO, number: int) -> None:
-        """Read the entries. This loop is the price of opening a long session: it is written out, and calls little."""
+    def _read(self, stream: io.BytesIO, number: int, kept: Pieces, pieces: Iterator[bytes]) -> None:
+        """Read the entries, from where the header ends in the first piece."""
+        start, leaf = stream.tell(), None
+        for piece in pieces:
+            self._last = len(piece) < PIECE
+            if kept.size:
+                stream = io.BytesIO(piece)
+            kept.append(piece)
+            carry, self._carry = self._carry, b""
+            found = chain((carry + stream.readline(),), stream) if carry else stream
+            number, start, leaf = self._read_lines(found, number - bool(carry), start - len(carry), leaf)
+        self.index.leaf_id = leaf
+        self._look_at_the_end(kept)
+
+    def _read_lines(
+        self, found: Iterable[bytes], number: int, start: int, leaf: str | None
+    ) -> tuple[int, int, str | None]:
+        """Read some lines. This loop is the price of opening a long session: it is written out, and calls little.
+
+        Args:
+            found: The lines.
+            number: Number of the line before the first one.
+            start: Where the first one starts in the file.
+            leaf: The leaf so far.
+
+        Returns:
+            The same for the lines that follow.
+        """
         index, read, intern, odd = self.index, _read_envelope, sys.intern, self._take_odd
         mark, add_id, add_parent = index.lines.starts.append, index.ids.append, index.parents.append
         add_type, add_role = index.types.append, index.roles.append
-        start, leaf = stream.tell(), None
-        for line in stream:
+        line, before = b"", leaf
+        for line in found:
             number += 1
             try:
                 entry = read(line)
@@ -122,12 +158,15 @@ class Scan:
                 add_parent(entry.parentId or None)
                 add_type(kind)
                 add_role(role)
-                leaf = entry_id
+                before, leaf = leaf, entry_id
             else:
                 leaf = odd(number, line, start, leaf)
             start += len(line)
-        index.leaf_id = leaf
-        self._look_at_the_end()
+        if line and not (self._last or self._carry or line.endswith(b"\n")):  # sound as it is, yet it may go on
+            self._carry, leaf = line, before
+            for column in (index.lines.starts, index.ids, index.parents, index.types, index.roles):
+                column.pop()
+        return number, start, leaf
 
     def _take_odd(self, number: int, line: bytes, start: int, leaf: str | None) -> str | None:
         """Take a line that the quick way does not: labels and moves, old encodings, blank, torn and bad lines.
@@ -137,6 +176,9 @@ class Scan:
         """
         torn = not line.endswith(b"\n")
         body = line.rstrip(b"\0") if torn else line
+        if torn and not self._last:  # it goes on in the next piece
+            self._carry = line
+            return leaf
         try:
             fields = lines.decode(body)
         except ValueError:
@@ -156,23 +198,22 @@ class Scan:
         if lines.is_blank(line):
             return
         if not line.strip(b"\0\r\n \t"):
-            self._padding.append((number, start))
+            self._padding.append((number, start, line))
         elif torn:
             self.tail = line
         else:
             self._leave_out(number, line, "is not JSON")
 
-    def _look_at_the_end(self) -> None:
+    def _look_at_the_end(self, kept: Pieces) -> None:
         """NUL bytes that an entry follows are a bad line, and at the end they are torn."""
         starts = self.index.lines.starts
         last = starts[-1] if starts else len(self.head) - 1
-        for number, start in self._padding:
+        for number, start, line in self._padding:
             if start < last:
-                end = self._block.find(b"\n", start)
-                self._leave_out(number, self._block[start : end + 1], "is not JSON but NUL bytes")
-            elif len(self._block) - start > len(self.tail):
-                self.tail = self._block[start:]
-        self.ends_open = not self._block.endswith(b"\n", 0, len(self._block) - len(self.tail))
+                self._leave_out(number, line, "is not JSON but NUL bytes")
+            elif kept.size - start > len(self.tail):
+                self.tail = kept.rest(start)
+        self.ends_open = not kept.rest(kept.size - len(self.tail) - 1).startswith(b"\n")
 
     def _leave_out(self, number: int, line: bytes, fault: str) -> None:
         if not self.repair:
