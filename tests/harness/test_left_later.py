@@ -1,4 +1,4 @@
-"""A summary of a branch that was left before, and what waits taken back: both for whoever moves first and thinks after."""
+"""A summary of a branch that was left before, and what waits taken back: for whoever moves first and thinks after."""
 
 from __future__ import annotations
 

@@ -209,7 +209,7 @@ def test_a_summary_can_be_stopped_and_writes_nothing_then(kernel: Any) -> None:
 
 
 def test_the_kernel_tool_runs_between_cells_for_the_tree(kernel: Any) -> None:
-    """The question is asked in the tree, no cell runs, the code reaches the user's namespace, and nothing is printed."""
+    """The question is asked in the tree, no cell runs, and the code reaches the user's namespace."""
     python(
         kernel,
         """

@@ -128,16 +128,16 @@ def scene(memory: Session, show: Show) -> Scene:
     return Scene(memory, show)
 
 
-def test_a_prompt_is_sent_and_leaves_the_box_when_it_is_written(scene: Scene) -> None:
-    """Enter sends, Shift+Enter is a new line; the text stays until the kernel says that it has it."""
+def test_a_prompt_is_in_sight_until_it_is_written(scene: Scene) -> None:
+    """Enter sends, Shift+Enter is a new line; the text is on its way until the kernel says that it has it."""
     scene.type("Where", "Shift+Enter")
     scene.web.keyboard.insert_text("now?")
     scene.web.keyboard.press("Enter")
-    assert scene.box.input_value() == "Where\nnow?"
-    assert scene.box.get_attribute("aria-busy") == "true"
+    assert scene.page.text(".pt-queue") == "sending\n“Where now?”"
+    scene.web.keyboard.insert_text("the next")
     scene.page.pump()
     assert scene.agent.asked == [("prompt", "Where\nnow?")]
-    assert scene.box.input_value() == ""
+    assert (scene.box.input_value(), scene.web.locator(".pt-queue").is_visible()) == ("the next", False)
     assert scene.page.text(".pt-leaf .pt-text") == "Where now?"
     assert scene.box.evaluate("el => el === document.activeElement")
 
@@ -263,14 +263,14 @@ def test_the_box_says_why_nothing_can_be_asked(scene: Scene) -> None:
 
 
 def test_a_busy_kernel_gets_the_prompt_later(scene: Scene) -> None:
-    """Until then the text stands in the box and the view says that it is queued."""
+    """Until then the text is in sight and the view says that it is queued; the next can be written."""
     scene.box.fill("patience")
     scene.web.keyboard.press("Enter")
     scene.web.wait_for_function("() => document.querySelector('.pt-link').textContent.includes('busy')")
-    assert scene.box.input_value() == "patience"
+    assert "patience" in scene.page.text(".pt-queue")
     scene.page.pump()
     assert scene.agent.asked == [("prompt", "patience")]
-    assert scene.box.input_value() == ""
+    assert not scene.web.locator(".pt-queue").is_visible()
 
 
 def test_a_kernel_that_goes_away_leaves_the_text(scene: Scene) -> None:

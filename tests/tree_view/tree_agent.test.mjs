@@ -42,13 +42,17 @@ test("what somebody wrote stays in the box; the text a click brings waits beside
   assert.deepEqual([draft.text, draft.kept], ["mine", []]);
 });
 
-test("a text leaves the box when the kernel has just that one", () => {
+test("what is sent is on its way until the kernel has it, and back in the box if it will not have it", () => {
   const draft = new Draft();
   draft.type("one");
-  draft.sent("another");
-  assert.equal(draft.text, "one");
-  draft.sent("one");
-  assert.equal(draft.text, "");
+  const one = draft.post("prompt");
+  draft.type("two");
+  const two = draft.post("steer");
+  draft.type("three");
+  assert.deepEqual([draft.text, draft.posted, draft.unsaid], ["three", [one, two], "one\n\ntwo\n\nthree"]);
+  draft.arrived(one);
+  draft.refused(two);
+  assert.deepEqual([draft.text, draft.posted, draft.unsaid], ["two\n\nthree", [], "two\n\nthree"]);
 });
 
 test("what was not said comes back once, in front of what is being written", () => {
@@ -72,7 +76,9 @@ test("a draft is remembered for its session, and forgotten when it is sent", () 
   const other = new Draft();
   remember(other, "s2");
   assert.equal(other.text, "");
-  later.sent("half a thought");
+  const posted = later.post("prompt");
+  assert.equal(kept.size, 1); // not yet
+  later.arrived(posted);
   assert.deepEqual([...kept], []);
   off();
   globalThis.sessionStorage = { getItem: () => null, setItem: () => { throw new Error("full"); } };
