@@ -155,6 +155,10 @@ class Messages(Sequence[Message]):
     def __reversed__(self) -> Iterator[Message]:
         return map(self._items.message, range(len(self) - 1, -1, -1))
 
+    def __reduce__(self) -> tuple[type, tuple[tuple[Message, ...]]]:
+        """Be copied and pickled as a tuple."""
+        return tuple, (self._items.messages,)
+
     def __add__(self, more: Sequence[Message]) -> tuple[Message, ...]:
         return (*self, *more)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
 from typing import Any
 
@@ -110,6 +112,7 @@ def test_messages_on_demand(opened: Session) -> None:
     assert messages + whole[:1] == (*whole, whole[0])
     assert (whole[0], *messages) == whole[:1] + messages
     assert repr(messages) == repr(whole)
+    assert copy.deepcopy(messages) == pickle.loads(pickle.dumps(messages)) == whole
     assert messages != list(whole)
     with pytest.raises(IndexError):
         messages[300]
