@@ -9,15 +9,14 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from importlib.util import find_spec
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from pi_nb.errors import ProviderError
+from pi_nb.providers import keyrings
+from pi_nb.providers.keyrings import KEYRING_SERVICE
 from pi_nb.providers.masks import Masks
 
-__all__ = ["KEYRING_SERVICE", "Key"]
-
-KEYRING_SERVICE = "pi-nb"
+__all__ = ["Key"]
 
 
 class Key:
@@ -79,7 +78,7 @@ class Key:
     def _look(self) -> str:
         if self._source is not None:
             return self._source().strip()
-        return os.environ.get(self.where, "").strip() or next(filter(None, map(_from_keyring, self._env)), "")
+        return os.environ.get(self.where, "").strip() or next(filter(None, map(keyrings.key_of, self._env)), "")
 
     def redact(self, text: str) -> str:
         """Return ``text`` without the key, also without the half-masked key that some providers quote."""
@@ -92,17 +91,8 @@ class Key:
         return {name: mask.removed(value) for name, value in values.items()}
 
 
-def _from_keyring(name: str) -> str:
-    """Return a key from the system's keyring; empty if there is none, or no keyring."""
-    if find_spec("keyring") is None:
-        return ""
-    keyring: Any = __import__("keyring")
-    try:
-        return str(keyring.get_password(KEYRING_SERVICE, name) or "").strip()
-    except Exception:  # locked, or nobody to unlock it: as if there were none
-        return ""
-
-
 def _how_to_set(name: str) -> str:
     here = f'import os, getpass; os.environ["{name}"] = getpass.getpass()'
-    return f"Set it before you start Jupyter, or here: {here}; or once for all: keyring set {KEYRING_SERVICE} {name}"
+    once = f"keyring set {KEYRING_SERVICE} {name}"
+    once = once if keyrings.installed() else f"pip install 'pi-nb[keyring]' && {once}"
+    return f"Set it before you start Jupyter, or here: {here}; or once for all: {once}"

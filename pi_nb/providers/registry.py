@@ -7,7 +7,7 @@ first asked for, so that listing names costs nothing and needs no key.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import RLock
@@ -169,21 +169,22 @@ class Registry:
     def default(self) -> DefaultModel:
         """Return the model to begin with: the first of these that applies.
 
-        ``PI_NB_MODEL``; a provider whose key is in the environment; Ollama, if it answers on its port and has a model;
-        the local model, if it was fetched; the scripted demo. Providers that are not in this registry do not count.
+        ``PI_NB_MODEL``; a provider whose key is in the environment; one whose key is in the keyring, if that is open;
+        Ollama, if it answers on its port and has a model; the local model, if it was fetched; the scripted demo.
+        Providers that are not in this registry do not count.
         """
         return next(choice for choice in self._choices() if choice is not None)
 
     def _choices(self) -> Iterator[DefaultModel | None]:
         yield _from_setting()
-        for provider, variable, model in _WITH_KEYS:
-            if provider in self.names() and os.environ.get(variable, "").strip():
-                yield DefaultModel(f"{provider}:{model}", f"{variable} is set")
+        ours = {variable: model for variable, model in _WITH_KEYS.items() if model.split(":")[0] in self.names()}
+        yield from (DefaultModel(ours[name], f"{name} is set") for name in ours if os.environ.get(name, "").strip())
+        yield _from_keyring(ours)
         if "ollama" in self.names():
             yield _from_ollama()
         if "local" in self.names():
             yield _from_local()
-        yield DefaultModel("scripted:demo", "there is no key in the environment, no Ollama, and no local model")
+        yield DefaultModel("scripted:demo", _NOTHING)
 
     async def aclose(self) -> None:
         """Close every provider that was built; they may be used again afterwards."""
@@ -195,21 +196,33 @@ class Registry:
 
 # ---------------------------------------------------------------- the model to begin with
 
-# provider, the variable its key is in, a model that is good for its price
-_WITH_KEYS = (
-    ("anthropic", "ANTHROPIC_API_KEY", "claude-sonnet-5-5"),
-    ("openai", "OPENAI_API_KEY", "gpt-6-sol"),
-    ("google", "GEMINI_API_KEY", "gemini-3.8-flash"),
-    ("openrouter", "OPENROUTER_API_KEY", "openrouter/auto"),
-    ("deepseek", "DEEPSEEK_API_KEY", "deepseek-flash"),
-    ("mistral", "MISTRAL_API_KEY", "mistral-medium-latest"),
-    ("groq", "GROQ_API_KEY", "openai/gpt-oss-120b"),
+# the variable a key is in, and a model of its provider that is good for its price
+_WITH_KEYS = {
+    "ANTHROPIC_API_KEY": "anthropic:claude-sonnet-5-5",
+    "OPENAI_API_KEY": "openai:gpt-6-sol",
+    "GEMINI_API_KEY": "google:gemini-3.8-flash",
+    "GOOGLE_API_KEY": "google:gemini-3.8-flash",
+    "OPENROUTER_API_KEY": "openrouter:openrouter/auto",
+    "DEEPSEEK_API_KEY": "deepseek:deepseek-flash",
+    "MISTRAL_API_KEY": "mistral:mistral-medium-latest",
+    "GROQ_API_KEY": "groq:openai/gpt-oss-120b",
+}
+_NOTHING = (
+    "there is no key in the environment (such as ANTHROPIC_API_KEY) or the keyring, no Ollama on its port, and no "
+    "local model (pi-nb local fetch)"
 )
 
 
 def _from_setting() -> DefaultModel | None:
     chosen = os.environ.get("PI_NB_MODEL", "").strip()
     return DefaultModel(chosen, "PI_NB_MODEL is set") if chosen else None
+
+
+def _from_keyring(models: Mapping[str, str]) -> DefaultModel | None:
+    from pi_nb.providers.keyrings import quietly_held
+
+    name = quietly_held(models)
+    return DefaultModel(models[name], f"{name} is in the keyring") if name else None
 
 
 def _from_ollama() -> DefaultModel | None:

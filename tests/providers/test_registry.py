@@ -19,12 +19,13 @@ NAMES = [
     *("anthropic", "deepseek", "google", "groq", "llamacpp", "lmstudio", "local", "mistral", "ollama", "openai"),
     *("openai-compatible", "openrouter", "scripted", "vllm"),
 ]
+KEYS = ("ANTHROPIC", "OPENAI", "GEMINI", "GOOGLE", "OPENROUTER", "GROQ", "DEEPSEEK", "MISTRAL")
 
 
 @pytest.fixture(autouse=True)
 def nothing_set(monkeypatch, tmp_path):
     """No key, no Ollama, no weights."""
-    for name in ("ANTHROPIC", "OPENAI", "OPENROUTER", "GEMINI", "GROQ", "DEEPSEEK", "MISTRAL"):
+    for name in KEYS:
         monkeypatch.delenv(f"{name}_API_KEY", raising=False)
     monkeypatch.delenv("PI_NB_MODEL", raising=False)
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
@@ -100,7 +101,7 @@ def test_first_choice_is_the_setting(monkeypatch):
     assert default_registry().default() == DefaultModel("ollama:x", "PI_NB_MODEL is set")
 
 
-@pytest.mark.parametrize("name", ["ANTHROPIC", "OPENAI", "OPENROUTER", "GEMINI", "GROQ", "DEEPSEEK", "MISTRAL"])
+@pytest.mark.parametrize("name", KEYS)
 def test_second_choice_is_a_key(monkeypatch, name):
     """A provider whose key is there is chosen, and the choice resolves."""
     monkeypatch.setenv(f"{name}_API_KEY", "k")
@@ -128,10 +129,11 @@ def test_third_choice_is_ollama(monkeypatch):
 
 
 def test_last_choice_is_the_demo():
-    """With nothing at all, the demo answers, and the reason says why."""
+    """With nothing at all, the demo answers, and the reason says why, and so what would change it."""
     choice = default_registry().default()
     assert choice.ref == "scripted:demo"
-    assert "no key" in choice.reason
+    for part in ("no key", "such as ANTHROPIC_API_KEY", "keyring", "Ollama", "pi-nb local fetch"):
+        assert part in choice.reason
 
 
 def test_listing_and_choosing_import_no_http_client():
