@@ -175,14 +175,6 @@ def test_a_run_in_the_background_asks_in_its_own_cell(lab: Server, open_notebook
     nb.wait_idle(4)
 
 
-def test_buttons_work_in_notebook_7(classic: Server, open_notebook: Opener, page: Any) -> None:
-    """The same question, the same click, in the other front end."""
-    nb = opened(open_notebook, classic, '("bash", {"command": "echo seven"})', tools="bash")
-    page.get_by_role("button", name="Allow once").click()
-    nb.wait_idle(3)
-    assert "you allowed bash echo seven" in nb.output(3)
-
-
 def reload(nb: Notebook) -> None:
     """Reload the page, as its user would, and wait until its kernel can be talked to."""
     nb.page.reload()
