@@ -11,10 +11,11 @@ from pi_nb.errors import HarnessError, PiError, ProviderError, SessionError
 from pi_nb.harness.events import AfterProviderResponse, MessageStart, MessageUpdate, RetryEnd, RetryStart
 from pi_nb.harness.listeners import told
 from pi_nb.harness.run import ABORTED, Run, Settings, failure_message
-from pi_nb.harness.signals import Aborted, interruptible, is_cancelled
+from pi_nb.harness.signals import Aborted, Watch, interruptible, is_cancelled
 from pi_nb.harness.tools import spec_of
 from pi_nb.messages import AssistantMessage, Usage
 from pi_nb.providers.base import (
+    BlockDelta,
     Request,
     StreamDone,
     StreamError,
@@ -57,6 +58,7 @@ class _Answer:
         self.message = failure_message(settings.model, "")
         self.error: ProviderError | None = None
         self.shown = False
+        self.begun: StreamEvent | None = None  # the last event of this try
         self.half: AssistantMessage | None = None  # what the latest try that said anything said before it broke
         self.attempt = 0
         self.made_room = False
@@ -85,32 +87,42 @@ class _Answer:
 
     async def _try(self) -> None:
         """Make one request; afterwards ``message`` is what came of it."""
-        begun: StreamEvent | None = None
+        self.begun = None
         stream: AsyncIterator[StreamEvent] | None = None
+        watch = Watch(self.run.signal)
         try:
             request = await self._request()
             stream = self.settings.provider().stream(request)
-            while True:
-                event = await interruptible(anext(stream), self.run.signal)
-                begun = event if not isinstance(event, StreamResponse) else begun
-                if await self._take(event):
-                    return
+            await self._read(stream, watch)
         except Aborted:
-            self.message = self._cut_short(begun)
+            self.message = self._cut_short()
         except StopAsyncIteration:
-            self._fail(ProviderError("The answer ended without an end.", code="truncated", retryable=True), begun)
+            self._fail(ProviderError("The answer ended without an end.", code="truncated", retryable=True))
         except asyncio.CancelledError:
             if not is_cancelled():
-                self._fail(ProviderError("The provider cancelled its own answer."), begun)
+                self._fail(ProviderError("The provider cancelled its own answer."))
                 return
-            self._keep_cut_short(begun)
+            self._keep_cut_short()
             raise
         except (HarnessError, SessionError):
             raise
         except Exception as error:
-            self._fail(error if isinstance(error, ProviderError) else ProviderError(_text_of(error)), begun)
+            self._fail(error if isinstance(error, ProviderError) else ProviderError(_text_of(error)))
         finally:
+            watch.close()
             await _close(stream)
+
+    async def _read(self, stream: AsyncIterator[StreamEvent], watch: Watch) -> None:
+        """Tell of the events of an answer up to its last one."""
+        tell = self.run.tell
+        while True:
+            event = await watch.wait(anext(stream))
+            if not isinstance(event, StreamResponse):
+                self.begun = event
+            if self.shown and type(event) is BlockDelta:  # nearly all are
+                await tell(MessageUpdate(event))
+            elif await self._take(event):
+                return
 
     async def _request(self) -> Request:
         run, settings = self.run, self.settings
@@ -152,20 +164,20 @@ class _Answer:
             await self.run.tell(MessageStart(_partial(event) or self.message))
         await self.run.tell(MessageUpdate(event))
 
-    def _cut_short(self, last: StreamEvent | None) -> AssistantMessage:
-        so_far = _partial(last)
+    def _cut_short(self) -> AssistantMessage:
+        so_far = _partial(self.begun)
         if so_far is None:
             return failure_message(self.settings.model, ABORTED, aborted=True)
         return so_far.model_copy(update={"stop_reason": "aborted", "error_message": ABORTED})
 
-    def _keep_cut_short(self, last: StreamEvent | None) -> None:
+    def _keep_cut_short(self) -> None:
         """Write down how far the answer came; for a run whose event loop goes away."""
-        self.message = self._cut_short(last)
+        self.message = self._cut_short()
         self._keep_half()
         self.run.keep(self.message)
 
-    def _fail(self, error: ProviderError, last: StreamEvent | None) -> None:
-        so_far = _partial(last)
+    def _fail(self, error: ProviderError) -> None:
+        so_far = _partial(self.begun)
         self.error = error
         if so_far is None:
             self.message = failure_message(self.settings.model, str(error))
@@ -220,7 +232,7 @@ class _Answer:
             self._be_aborted()
             return False
         except asyncio.CancelledError:
-            self._keep_cut_short(None)
+            self._keep_cut_short()
             raise
         finally:
             run.phase = "turn"

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-__all__ = ["AbortSignal", "Aborted", "interruptible", "is_cancelled"]
+__all__ = ["AbortSignal", "Aborted", "Watch", "interruptible", "is_cancelled"]
 
 T = TypeVar("T")
 
@@ -82,44 +82,69 @@ class AbortSignal:
             remove()
 
 
-async def interruptible(awaitable: Awaitable[T], signal: AbortSignal) -> T:
-    """Await something; an abort cancels it there and raises :class:`Aborted` here.
+class Watch:
+    """Awaits one thing after another for a task; an abort cancels the one it is in and raises :class:`Aborted`.
 
     A cancellation that comes from elsewhere is passed on untouched: the two are told apart the way
-    ``asyncio.timeout`` does it, by the task's count of cancellations.
+    ``asyncio.timeout`` does it, by the task's count of cancellations. For who awaits once, see :func:`interruptible`;
+    this is for who does so for every piece of a stream. :meth:`close` it in the end.
     """
-    task = asyncio.current_task()
-    if task is None:  # pragma: no cover - coroutines always run in a task here
-        raise RuntimeError("interruptible() needs a running task")
-    if signal.aborted:
-        close = getattr(awaitable, "close", None)
-        if close is not None:
-            close()
-        raise Aborted
-    before = task.cancelling()
-    fired = False
 
-    def interrupt() -> None:
-        nonlocal fired
-        fired = True
-        task.cancel()
+    __slots__ = ("_fired", "_remove", "_signal", "_task", "_waiting")
 
-    remove = signal.on_abort(interrupt)
-    try:
-        value = await awaitable
-    except asyncio.CancelledError:
-        if fired and task.uncancel() <= before:
-            raise Aborted from None
-        raise
-    except BaseException:
-        if fired:
+    def __init__(self, signal: AbortSignal) -> None:
+        task = asyncio.current_task()
+        if task is None:  # pragma: no cover - coroutines always run in a task here
+            raise RuntimeError("what can be interrupted needs a running task")
+        self._task = task
+        self._signal = signal
+        self._waiting = False
+        self._fired = False
+        self._remove = signal.on_abort(self._interrupt)
+
+    def close(self) -> None:
+        """Listen to the signal no longer."""
+        self._remove()
+
+    def _interrupt(self) -> None:
+        if self._waiting:
+            self._fired = True
+            self._task.cancel()
+
+    async def wait(self, awaitable: Awaitable[T]) -> T:
+        """Await something; raise :class:`Aborted` if the signal is given before or meanwhile."""
+        task = self._task
+        if self._signal.aborted:
+            close = getattr(awaitable, "close", None)
+            if close is not None:
+                close()
+            raise Aborted
+        before = task.cancelling()
+        self._waiting = True
+        try:
+            value = await awaitable
+        except asyncio.CancelledError:
+            if self._fired and task.uncancel() <= before:
+                raise Aborted from None
+            raise
+        except BaseException:
+            if self._fired:
+                await _forget_interrupt(task)
+            raise
+        finally:
+            self._waiting = False
+        if self._fired:
             await _forget_interrupt(task)
-        raise
+        return value
+
+
+async def interruptible(awaitable: Awaitable[T], signal: AbortSignal) -> T:
+    """Await something; an abort cancels it there and raises :class:`Aborted` here. See :class:`Watch`."""
+    watch = Watch(signal)
+    try:
+        return await watch.wait(awaitable)
     finally:
-        remove()
-    if fired:
-        await _forget_interrupt(task)
-    return value
+        watch.close()
 
 
 async def _forget_interrupt(task: asyncio.Task[object]) -> None:
