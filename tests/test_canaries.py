@@ -62,10 +62,14 @@ def test_traceback():
     raise ValueError(KEY)
 def test_warning():
     warnings.warn(KEY)
+def test_wire():
+    from tests import canaries
+    canaries.look_through(KEY, "a frame")
 """
 PLACES = (
     *("test_file0/some.log", "test_name0/sk-", "suite/left.txt", "test_output (call): Captured stdout call"),
     *("test_log (call): Captured log call", "test_traceback (call): what it failed with", "test_warning (a warning)"),
+    "test_wire (call): a frame",
 )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests import canaries
 from tests.browser.jupyter import Notebook, Server, browser, chromium, serve, write_notebook
 from tests.browser.kernels import install_kernel
 from tests.conftest import must
@@ -55,10 +56,18 @@ def page(chrome: Any, tmp_path: Path, request: pytest.FixtureRequest) -> Iterato
     fresh = context.new_page()
     wrong: list[str] = []
     fresh.on("dialog", lambda dialog: _answer(dialog, wrong))
+    fresh.on("websocket", _look_through)
+    fresh.on("console", lambda said: canaries.look_through(said.text, "the browser's console"))
     fresh.on("pageerror", lambda error: _is_ours(error) and wrong.append(f"script error: {error}"))
     yield fresh
     context.close()
     assert not wrong, wrong
+
+
+def _look_through(socket: Any) -> None:
+    """Search all that passes between a page and its kernels for a key: outputs, widgets' state, errors."""
+    for event in ("framesent", "framereceived"):
+        socket.on(event, lambda frame: canaries.look_through(frame, "a frame between a page and its kernel"))
 
 
 def _answer(dialog: Any, wrong: list[str]) -> None:

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 from jupyter_client.manager import KernelManager
 
+from tests import canaries
+
 SCRIPT = """
 import pi_nb, pi_nb.notebook as _nb
 from pi_nb import Registry, Reply, ScriptedProvider
@@ -85,6 +87,7 @@ class Kernel:
         result, places, deadline = Result(), {}, time.monotonic() + timeout
         while not until(result):
             message = self.client.get_iopub_msg(timeout=max(0.1, deadline - time.monotonic()))
+            canaries.look_through(repr(message["content"]), "a message of the kernel")
             if message["parent_header"].get("msg_id") != request:
                 continue
             kind, content = message["msg_type"], message["content"]
