@@ -7,10 +7,13 @@ notebook (``%pi_tools --save``). A function that the user wrote and added may ru
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from pi_nb.errors import UserError
+from pi_nb.errors import ToolError, UserError
 from pi_nb.harness.events import HarnessEvent, ToolCallHeld
+from pi_nb.harness.hooks import ToolCallDecision, ToolCallHook
+from pi_nb.harness.threads import in_thread
 from pi_nb.notebook import saved_rules
 from pi_nb.notebook.askers import asker
 from pi_nb.notebook.asking import Asking, OpenQuestion
@@ -66,13 +69,23 @@ class Approvals:
         return self._runtime.place.name
 
     async def _ask(self, question: Question) -> Answer | None:
-        """Ask about a call; meanwhile its card says so."""
         who = asker()
-        await self._tell(ToolCallHeld(question.call_id, question.tool, held=True))
-        try:
-            return await self._asking.ask(question, by=who.title if who else "")
-        finally:
-            await self._tell(ToolCallHeld(question.call_id, question.tool, held=False))
+        return await self._asking.ask(question, by=who.title if who else "")
+
+    def hook(self, session: Session) -> Callable[[ToolCallHook], Awaitable[ToolCallDecision]]:
+        """Return what decides about the calls of a session; the card of one that waits for an answer says so."""
+
+        async def decide(call: ToolCallHook) -> ToolCallDecision:
+            policy = self.policy(session)
+            if not await in_thread(_is_asked, policy=policy, call=call):
+                return await policy(call)
+            await self._tell(ToolCallHeld(call.tool_call_id, call.tool_name, held=True))
+            try:
+                return await policy(call)
+            finally:
+                await self._tell(ToolCallHeld(call.tool_call_id, call.tool_name, held=False))
+
+        return decide
 
     async def _tell(self, event: HarnessEvent) -> None:
         """Tell of an event whoever shows the run that this task belongs to."""
@@ -147,6 +160,13 @@ class Approvals:
             if rule in given:
                 given.remove(rule)
         return [*given, *policy.granted]
+
+
+def _is_asked(policy: ToolPolicy, call: ToolCallHook) -> bool:
+    try:
+        return policy.rule_for(call.tool_name, call.input).verdict == "ask"
+    except ToolError:
+        return False
 
 
 def _trust(policy: ToolPolicy, tool: str) -> None:

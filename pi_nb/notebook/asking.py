@@ -94,7 +94,7 @@ class Asking:
             self._receipts.show_again(*_static(self.question.shown, f"{below} {BY_MAGIC}."), view=view)
 
     async def _ask_in_tree(self, shown: Shown) -> Answer:
-        """Wait for the tree, which shows whatever question is open, or for ``%pi_approve``: there is no cell to ask in."""
+        """Wait for the tree, which shows the open question, or for ``%pi_approve``: there is no cell to ask in."""
         answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self.question = OpenQuestion(shown, answer=lambda answer: _tell(answered, answer))
         return await answered

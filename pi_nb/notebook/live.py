@@ -41,7 +41,7 @@ class Live:
             thinking_level=settings.thinking,
             max_turns=settings.max_turns,
         )
-        self.harness.on("tool_call", runtime.approvals.policy(session))
+        self.harness.on("tool_call", runtime.approvals.hook(session))
         self._owner = runtime.owner
         self._runtime = runtime
         self._view = view
