@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pi_nb.errors import SessionError
+from pi_nb.harness.estimate import estimate_messages
 from pi_nb.session.tree import Session
 from pi_nb.views import tree_answers
 from pi_nb.views.html import tree_html
@@ -70,7 +71,8 @@ def _content(session: Session) -> dict[str, Any]:
     total = len(session)
     entries = session.entries(max(0, total - _DETAILED))
     seen: dict[str, int] = {}
-    contexts = {id: _context(session, id, seen) for id in ("", *(entry.id for entry in entries))}
+    sizes = _Sizes(session)
+    contexts = {id: _context(session, id, seen, sizes) for id in ("", *(entry.id for entry in entries))}
     return {
         "delta": {
             **tree_answers.delta(session, epoch=session.id, start=0),
@@ -84,10 +86,38 @@ def _content(session: Session) -> dict[str, Any]:
     }
 
 
-def _context(session: Session, entry_id: str, seen: dict[str, int]) -> dict[str, Any]:
+class _Sizes:
+    """Tokens of contexts, most of which are one message longer than another: each is counted on from there."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._known: dict[str, int] = {}
+
+    def at(self, entry_id: str | None) -> int | None:
+        """Return the tokens of the context at an entry; None if its path is one to be looked at as a whole."""
+        if not tree_answers.plain(self._session, entry_id):
+            return None
+        items = self._session.context(entry_id).items
+        total, added = 0, []
+        for place in range(len(items) - 1, -1, -1):
+            item = items[place]
+            size = estimate_messages((item.message,))
+            total = self._known.get(item.entry_id, size.tokens)
+            if item.entry_id in self._known or size.last_usage_index is not None:
+                self._known[item.entry_id] = total
+                break
+            added.append((item.entry_id, size.tokens))
+            total = 0
+        for id, size_of_it in reversed(added):
+            total += size_of_it
+            self._known[id] = total
+        return total
+
+
+def _context(session: Session, entry_id: str, seen: dict[str, int], sizes: _Sizes) -> dict[str, Any]:
     """Return the context at an entry; its messages, most of which others share, by their place in ``seen``."""
     try:
-        answer = tree_answers.context_answer(session, entry_id or None)
+        answer = tree_answers.context_answer(session, entry_id or None, tokens=sizes.at(entry_id or None))
     except SessionError as error:
         return {"failed": str(error)}
     return {**answer, "items": list(_numbers(answer["items"], seen))}

@@ -88,8 +88,14 @@ def _position(session: Any, entry_id: str) -> int:
 # ---------------------------------------------------------------- the context
 
 
-def context_answer(session: Any, entry_id: str | None) -> dict[str, Any]:
-    """Return what a model would be sent at an entry: the last messages in full, the others counted."""
+def context_answer(session: Any, entry_id: str | None, *, tokens: int | None = None) -> dict[str, Any]:
+    """Return what a model would be sent at an entry: the last messages in full, the others counted.
+
+    Args:
+        session: The session.
+        entry_id: The entry; None for the start.
+        tokens: How many they are, if that is known.
+    """
     context = session.context(entry_id)
     items = context.items
     tail = items[max(0, len(items) - _MESSAGES) :]
@@ -102,7 +108,7 @@ def context_answer(session: Any, entry_id: str | None) -> dict[str, Any]:
         "entry": entry_id,
         "items": shown,
         "total": len(items),
-        "tokens": estimate_context(context, session.path(entry_id)).tokens,
+        "tokens": estimate_context(context, session.path(entry_id)).tokens if tokens is None else tokens,
         "model": str(context.model) if context.model else "",
         "thinking": context.thinking_level,
         "tools": None if context.active_tool_names is None else list(context.active_tool_names),
@@ -121,6 +127,8 @@ def _unsent(model: Any, items: Sequence[Any]) -> list[str]:
 def plain(session: Any, entry_id: str | None) -> bool:
     """Return whether every message of a path is sent as it is."""
     kinds = session.storage.index.types
+    if _CHANGING.isdisjoint(kinds):  # the usual case, told without a walk
+        return True
     return _CHANGING.isdisjoint(kinds[position] for position in session.storage.walk(entry_id))
 
 
