@@ -226,7 +226,8 @@ class _Answer:
         run.phase = "retry"
         try:
             reason = self.message.error_message or "The conversation was too long."
-            await run.tell(RetryStart(self.attempt + 1, run.retry.max_attempts, delay, reason))
+            most = max(run.retry.max_attempts, self.attempt + 1)  # room was made, which is a try of its own
+            await run.tell(RetryStart(self.attempt + 1, most, delay, reason))
             await interruptible(asyncio.sleep(delay), run.signal)
         except Aborted:
             self._be_aborted()
