@@ -253,7 +253,7 @@ test("keys with Ctrl, Alt or Cmd are left to the notebook", () => {
   const key = (name, more = {}) => actionOf({ key: name, ctrlKey: false, altKey: false, metaKey: false, ...more });
   assert.equal(key("j"), "down");
   assert.equal(key("Enter", { ctrlKey: true }), undefined);
-  assert.equal(key("a"), undefined);
+  assert.equal(key("q"), undefined);
 });
 
 test("keys lead to rows, branch points, siblings, parents and children", () => {

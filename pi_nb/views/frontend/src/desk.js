@@ -58,7 +58,7 @@ export class Desk {
       store.tell("taken", { number: agent.returned_number });
     }
     this.composer.show();
-    this.question.show(agent?.question ?? null);
+    if (this.question.show(agent?.question ?? null)) this.view.notice.say(`${agent?.question?.tool} waits for your consent: allow or deny it below.`);
     if (this.leave.open && (this.#movedOn() || this.composer.speech.mode === "run")) this.leave.hide();
   }
 
@@ -131,7 +131,6 @@ export class Desk {
    */
   async #summarise(left, instructions) {
     const { store, notice } = this.view;
-    notice.say(`Summarising the ${left.messages} ${left.messages === 1 ? "message" : "messages"} left behind …`);
     try {
       const answer = await store.request("summarise", { left: left.from, at: left.at, instructions });
       this.left = null;

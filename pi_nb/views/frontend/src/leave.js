@@ -17,6 +17,7 @@ export class LeaveBar {
   constructor(hooks) {
     this.hooks = hooks;
     /** @type {Left|null} */ this.left = null;
+    this.busy = false;
     this.text = h("span", { class: "pt-lefttext" });
     this.here = h("button", { class: "pt-button", type: "button", text: "Summarise here", title: "Have the model sum up what was left; the summary goes under the leaf (s)", onclick: () => void this.#go("") });
     this.how = h("button", { class: "pt-button pt-quietly", type: "button", text: "with instructions …", title: "Say what the summary should look at", "aria-expanded": "false", onclick: () => this.#ask() });
@@ -24,8 +25,8 @@ export class LeaveBar {
     this.away = h("button", { class: "pt-btn pt-away", type: "button", text: "×", title: "Just go (Escape)", "aria-label": "Just go", onclick: () => this.#away() });
     this.field = h("input", { class: "pt-instruct", type: "text", hidden: true, placeholder: "What should the summary look at? Enter sums up", "aria-label": "Instructions for the summary", maxlength: "2000" });
     this.field.addEventListener("keydown", (event) => this.#key(event));
-    this.root = h("section", { class: "pt-leave", "aria-label": "What was left behind", hidden: true }, this.text, this.field,
-      h("div", { class: "pt-leavedo" }, this.here, this.how, this.never, this.away));
+    this.choices = h("div", { class: "pt-leavedo" }, this.here, this.how, this.never, this.away);
+    this.root = h("section", { class: "pt-leave", "aria-label": "What was left behind", hidden: true }, this.text, this.field, this.choices);
     this.root.addEventListener("keydown", (event) => event.key === "Escape" && (event.stopPropagation(), this.#away()));
   }
 
@@ -37,7 +38,7 @@ export class LeaveBar {
   show(left) {
     this.left = left;
     const size = left.tokens ? `, about ${count(left.tokens)} tokens` : "";
-    setText(this.text, `${left.messages === 1 ? "One message" : `${left.messages} messages`} left behind${size}.`);
+    setText(this.text, `Left behind: ${number(left)}${size}.`);
     this.#expand(false);
     this.#lock(false);
     this.root.hidden = false;
@@ -86,21 +87,30 @@ export class LeaveBar {
     void this.#go(this.field.value);
   }
 
-  /** @param {boolean} on */
+  /** A summary is under way. @param {boolean} on */
   #lock(on) {
-    for (const el of [this.here, this.how, this.never, this.field]) el.disabled = on;
+    this.busy = on;
+    this.choices.hidden = on;
+    if (on) this.field.hidden = true;
   }
 
   /** @param {string} instructions */
   async #go(instructions) {
     const { left } = this;
-    if (!left || this.here.disabled) return;
-    const given = instructions || this.field.value;
+    if (!left || this.busy) return;
+    const given = (instructions || this.field.value).trim();
     this.#lock(true);
-    const why = await this.hooks.summarise(left, given.trim());
+    setText(this.text, `Summarising the ${number(left)} left behind …`);
+    const why = await this.hooks.summarise(left, given);
     this.#lock(false);
+    const at = document.activeElement;
+    if (!at || at === document.body) this.hooks.done(); // the button that had the keyboard is gone
     if (this.left !== left) return; // the leaf has moved on
     if (!why) return this.#away();
     setText(this.text, why);
+    this.field.hidden = !given; // what was typed is still there
   }
 }
+
+/** @param {Left} left */
+const number = ({ messages }) => (messages === 1 ? "one message" : `${messages} messages`);

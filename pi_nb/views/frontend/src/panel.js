@@ -72,7 +72,8 @@ export class Panel {
 
   /** Show what belongs to the focus: at once what is known, then what the kernel says. */
   show() {
-    const { focusEntry: entry, store } = this.state;
+    const { store } = this.state;
+    const entry = this.tab === "entry" ? this.state.newestEntry : this.state.focusEntry;
     const places = this.tab === "compare" ? this.state.compared : [];
     const key = `${this.tab}|${store.epoch}|${places.length ? places : entry}|${this.state.leaf}|${this.state.moment === null}`;
     if (key === this.key || !store.epoch) return;

@@ -13,13 +13,16 @@ export class QuestionCard {
     this.root = h("section", { class: "pi-ask-card pt-question", role: "alertdialog", tabindex: "-1", "aria-label": "A tool call waits for your consent", hidden: true });
   }
 
-  /** @param {Question|null} question */
+  /**
+   * @param {Question|null} question
+   * @returns {boolean} Whether it is a new one.
+   */
   show(question) {
     const key = question ? JSON.stringify(question) : "";
-    if (key === this.key) return;
+    if (key === this.key) return false;
     this.key = key;
     this.root.hidden = !question;
-    if (!question) return this.root.replaceChildren();
+    if (!question) return this.root.replaceChildren(), false;
     const title = h("h4", { class: "pa-title" }, "May ", h("code", { text: question.tool }), question.by ? ` run for ${question.by}?` : " run?");
     const said = h("p", { class: "pa-note", role: "status" });
     const foot = h("div", { class: "pa-foot" });
@@ -32,5 +35,6 @@ export class QuestionCard {
       });
     }), said);
     this.root.replaceChildren(title, h("p", { class: "pa-why", text: question.why }), h("div", { class: "pt-questionbody" }, ...question.blocks.map(blockOf)), foot);
+    return true;
   }
 }

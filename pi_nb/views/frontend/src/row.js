@@ -3,6 +3,7 @@
 import { h, marked, setAttr, setText } from "./dom.js";
 import { ranges, words } from "./filter.js";
 import { laneX } from "./lanes.js";
+import { place } from "./telling.js";
 import { ROOT } from "./tree.js";
 import { clock, count, money, short, shortSession, wording } from "./wording.js";
 
@@ -47,7 +48,7 @@ export function makeRow() {
 export function fillRow(el, state, node, metrics) {
   const { layout } = state;
   const row = state.tree.rows[node];
-  const said = node === ROOT ? sessionWording(state) : wording(row);
+  const said = node === ROOT ? sessionWording(state) : pointing(state, row);
   const lane = layout.lane[node];
   el.root.className = classes(state, node, row, said);
   el.root.style.setProperty("--dot", `${laneX(metrics, lane)}px`);
@@ -69,6 +70,21 @@ export function fillRow(el, state, node, metrics) {
 function sessionWording({ store, name }) {
   const text = name ?? (store.session ? shortSession(store.session) : "");
   return { who: "session", tone: "note", text, faint: text ? undefined : "new", calls: [], quiet: true };
+}
+
+/**
+ * What an entry says; one that points at another names it by its words, not by its id.
+ * @param {ViewState} state
+ * @param {Row} row
+ * @returns {Wording}
+ */
+function pointing({ tree }, row) {
+  const said = wording(row);
+  if (row.type !== "leaf" && row.type !== "label") return said;
+  const to = place(row.target, (id) => tree.rows[tree.node(id)]);
+  if (row.type === "label") return { ...said, text: row.label ? `${row.label} on ${to}` : `none on ${to}` };
+  const how = row.undoes !== undefined ? "back to" : row.redoes !== undefined ? "again to" : "to";
+  return { ...said, text: `${how} ${to}` };
 }
 
 /**

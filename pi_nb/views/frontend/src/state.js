@@ -116,6 +116,11 @@ export class ViewState {
     return tree.isLive(focusNode) ? tree.id(tree.parent[focusNode]) : this.focus;
   }
 
+  /** The entry that the moment came with, null before the first; what is looked at otherwise. */
+  get newestEntry() {
+    return this.moment && this.follows ? (this.store.log.rows[this.moment.count - 1]?.id ?? null) : this.focusEntry;
+  }
+
   get focusNode() {
     return this.tree.node(this.focus);
   }

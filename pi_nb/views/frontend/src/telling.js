@@ -1,11 +1,14 @@
 /** An entry of the log in words: what it said or did. Pure; returns text, never HTML. */
 
+import { QUIET } from "./filter.js";
 import { quote, short, wording } from "./wording.js";
 
 /**
  * @typedef {import("./types.js").Row} Row
  * @typedef {(id: string) => Row|undefined} Find
  */
+
+const FAR = 50; // entries up to what is named
 
 /**
  * @param {Row} row
@@ -45,8 +48,10 @@ export function moved(row, find) {
  */
 export function place(id, find) {
   if (!id) return "the start of the session";
-  const row = find(id);
-  const text = row && row.type !== "leaf" ? spoken(row) : "";
+  let row = find(id);
+  // Bookkeeping says nothing of its own: what it stands below does.
+  for (let up = 0; row && QUIET.has(row.type) && up < FAR; up++) row = row.parent === null ? undefined : find(row.parent);
+  const text = row ? spoken(row) : "";
   return text ? quote(text) : short(id);
 }
 

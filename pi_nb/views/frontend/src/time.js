@@ -125,10 +125,14 @@ export class Time {
     this.view.state.setTime(null);
   }
 
-  /** The entry after which the tree is shown. */
+  /** Show the line of the log that this moment came with; it changes with the moment. */
   #entry() {
-    const row = this.#log.rows[(this.view.state.moment?.count ?? 0) - 1];
-    if (row) this.view.showEntry(row.id);
+    const { state, lens, panel } = this.view;
+    state.follows = true;
+    state.focus = state.leaf;
+    if (!this.view.open) lens.togglePanel();
+    panel.choose("entry");
+    this.view.refresh();
   }
 
   show() {

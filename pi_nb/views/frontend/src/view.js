@@ -2,9 +2,10 @@
 
 import { h } from "./dom.js";
 import { Desk } from "./desk.js";
+import { click, press } from "./hands.js";
 import { Leaf } from "./leaf.js";
 import { Lens } from "./lens.js";
-import { actionOf, HELP, target } from "./moves.js";
+import { HELP } from "./moves.js";
 import { Notice } from "./notice.js";
 import { Panel } from "./panel.js";
 import { RowList } from "./rows.js";
@@ -21,7 +22,6 @@ import { short } from "./wording.js";
 /**
  * @typedef {import("./store.js").Store} Store
  * @typedef {import("./store.js").Change} Change
- * @typedef {import("./moves.js").Action} Action
  */
 
 const MOST = 460; // px of rows before they scroll
@@ -31,7 +31,6 @@ const SLIM = 340; // px of rows at most when the panel is below them
 const NARROW = 640; // px of width below which the panel goes under the rows
 const HINT = "Leaf: where the next prompt continues; the model sees the blue path down to it. Click a row to move it there, a prompt to go before it and edit its text. ? lists the keys.";
 const LOOK = "Leaf: where a next prompt would continue; the model sees the blue path down to it. Click a row to see what it would see there. ? lists the keys.";
-const INSPECTED = "Inspect is on, so clicks only look; Enter still checks out. i, or the eye, turns it off.";
 const HURRIED = 160; // ms between two looks of the panel while time is gone through
 let views = 0;
 
@@ -98,8 +97,8 @@ export class View {
     const { signal } = this.page;
     const { scroller } = this.list;
     scroller.addEventListener("scroll", () => this.list.scrolled(), { passive: true, signal });
-    scroller.addEventListener("click", (event) => this.#click(event), { signal });
-    scroller.addEventListener("keydown", (event) => this.#key(event), { signal });
+    scroller.addEventListener("click", (event) => click(this, event), { signal });
+    scroller.addEventListener("keydown", (event) => press(this, event), { signal });
     this.root.addEventListener("keydown", (event) => event.stopPropagation(), { signal }); // the notebook has keys of its own
     this.off = this.store.subscribe((change) => this.#changed(change));
     this.sizes = new ResizeObserver(() => this.#resized());
@@ -171,7 +170,7 @@ export class View {
   #tick() {
     this.frame = 0;
     // A layout of 100,000 entries takes its time: let it have at most a quarter of ours.
-    if (this.stale.layout && this.cost > 12 && performance.now() - this.arranged < 3 * this.cost && !this.leaf.anchor)
+    if (this.stale.layout && this.cost > 12 && performance.now() - this.arranged < 3 * this.cost && !this.leaf.anchor && !this.state.moment)
       return void (this.frame = requestAnimationFrame(() => this.#tick()));
     if (this.stale.layout) this.arrange();
     this.draw();
@@ -253,108 +252,6 @@ export class View {
     const trail = this.tracks.room(slim);
     this.list.metrics = { row: 28, lane: slim ? 12 : 16, inset: (slim ? 4 : 10) + trail, max: slim ? 6 : 12, trail };
     this.state.maxLanes = slim ? 3 : 6;
-  }
-
-  // ------------------------------------------------------------ pointer and keys
-
-  /** @param {MouseEvent} event */
-  #click(event) {
-    const node = this.list.nodeAt(event);
-    if (node < 0 || this.leaf.label.open) return;
-    const part = event.target instanceof Element ? event.target.closest("[data-part]")?.getAttribute("data-part") : null;
-    if (part === "fold") return this.lens.fold(node);
-    if (part === "menu") return this.desk.menuAt(node, event.clientX);
-    if (part === "cell") return this.desk.jump(node);
-    if (event.altKey) return this.look(node);
-    if (event.ctrlKey || event.metaKey) return this.select(node);
-    if (this.state.inspect) return this.look(node), this.notice.say(INSPECTED);
-    this.leaf.checkout(node);
-  }
-
-  /** @param {KeyboardEvent} event */
-  #key(event) {
-    const action = actionOf(event);
-    if (!action || this.leaf.label.open) return;
-    event.preventDefault();
-    this.act(action, event.key);
-  }
-
-  /**
-   * @param {Action} action
-   * @param {string} [key]
-   */
-  act(action, key = "") {
-    const { state } = this;
-    const node = state.layout.nodes[state.focusRow] ?? -1;
-    switch (action) {
-      case "left":
-        return this.#left(node);
-      case "right":
-        return state.layout.folded.has(node) ? this.lens.fold(node) : this.look(target(state.layout, state.focusRow, "child"));
-      case "checkout":
-        return this.leaf.checkout(node);
-      case "leaf":
-      case "back":
-        return action === "back" ? this.#back() : this.toLeaf();
-      case "label":
-        return this.leaf.askLabel(node);
-      case "compare":
-        return this.select(node);
-      case "branches":
-        return this.compareBranches(node);
-      case "undo":
-      case "redo":
-        return this.undoing.ask(action);
-      case "time":
-        return this.time.toggle();
-      case "earlier":
-      case "later":
-        return this.time.step(action === "earlier" ? -1 : 1);
-      case "trail":
-        return this.lens.toggleTrail();
-      case "inspect":
-        return this.lens.toggleInspect();
-      case "search":
-        return this.bar.input.focus();
-      case "help":
-        return this.lens.toggleHelp();
-      case "unfold":
-        return this.lens.unfold();
-      case "order":
-        return this.lens.toggleOrder();
-      case "hoist":
-        return this.lens.hoist(node);
-      case "prompt":
-        return this.desk.focus();
-      case "menu":
-        return this.desk.menuAt(node);
-      case "summary":
-        return this.desk.offerSummary();
-      case "cell":
-        return this.desk.jump(node);
-      case "copycell":
-        return void this.desk.copyCell(node);
-      case "entry":
-        return this.panel.choose(this.panel.tab === "entry" ? "context" : "entry");
-      case "filter":
-        return this.lens.setFilter(/** @type {const} */ (["default", "notools", "user", "labelled", "all"])[Number(key) - 1]);
-      default:
-        return this.look(target(state.layout, state.focusRow, action, Math.floor(this.list.height / this.list.metrics.row) - 1));
-    }
-  }
-
-  /** Out of what was opened last, else back to the leaf. */
-  #back() {
-    if (!this.help.hidden) return this.lens.toggleHelp();
-    if (this.state.moment) return this.time.now();
-    this.toLeaf();
-  }
-
-  /** @param {number} node */
-  #left(node) {
-    const { layout } = this.state;
-    if (layout.expandable(node) && !layout.folded.has(node)) this.lens.fold(node);
-    else this.look(target(layout, this.state.focusRow, "parent"));
   }
 
   // ------------------------------------------------------------ focus
