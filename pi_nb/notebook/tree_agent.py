@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["NotebookTreeAgent", "in_tree"]
 
 LOOK = 0.2  # seconds between two looks at what keeps the harness busy, and at whether a question is open
+IN_A_CELL = "Run the cell to try again."
 SHOWN = 300  # characters of a message that waits
 
 _in_tree: ContextVar[bool] = ContextVar("pi_nb_in_tree", default=False)
@@ -176,8 +177,8 @@ class NotebookTreeAgent:
         await left.watch()
         failure = None if job.future.cancelled() else job.failure()
         if failure is not None and self._written.is_set():
-            hint = f" {failure.hint}" if failure.hint else ""
-            self._become(problem=clean(f"No answer: {failure}{hint}"))
+            hint = (failure.hint or "").replace(IN_A_CELL, "A click on the prompt brings its text back.")
+            self._become(problem=clean(f"No answer: {failure} {hint}").strip())
 
     async def steer(self, text: str) -> None:
         """Say something before the next answer of the run.

@@ -57,7 +57,9 @@ class Tree:
         self.wait(f"t.querySelector('.pt-row.pt-leaf')?.innerText.includes({json.dumps(text)})")
 
     def wait_idle(self) -> None:
-        self.wait("t.querySelector('.pt-compose').dataset.mode === 'ask'")
+        """Wait until the kernel has all that was sent, and nothing goes on."""
+        here = "t.querySelector('.pt-compose').dataset.mode === 'ask'"
+        self.wait(f"{here} && !t.querySelector('[data-when=sending]')")
 
     def choose(self, row: str, item: str) -> None:
         """Choose from a row's menu."""
@@ -179,7 +181,7 @@ def test_a_summary_of_what_was_left(lab: Server, open_notebook: Opener, page: An
     nb, tree = opened(lab, open_notebook, page, cells, 4)
     tree.row("Nice to meet").locator(".pt-text").click()
     tree.wait_leaf("Nice to meet")
-    assert "2 messages left behind" in tree.root.locator(".pt-lefttext").inner_text()
+    assert "Left behind: 2 messages" in tree.root.locator(".pt-lefttext").inner_text()
     tree.root.get_by_role("button", name="with instructions").click()
     page.keyboard.insert_text("the colour")
     page.keyboard.press("Enter")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import gzip
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -116,6 +117,13 @@ class Scene:
         self.page.row(row).locator("[data-part=menu]").click()
         self.web.get_by_role("menuitem", name=text).click()
         self.page.pump()
+
+    def hear(self, beginning: str) -> None:
+        """Carry messages until the view says something."""
+        end = time.monotonic() + 30
+        while not self.said.startswith(beginning) and time.monotonic() < end:
+            self.page.pump()
+        assert self.said.startswith(beginning)
 
     @property
     def said(self) -> str:
@@ -304,7 +312,7 @@ def test_a_move_offers_a_summary_of_what_it_leaves(scene: Scene) -> None:
     """The leaf moves at once; what was left is counted, and one click takes a summary of it along."""
     scene.page.click("Rome or Oslo?")
     assert scene.session.leaf_id == scene.parts.answer
-    assert scene.page.text(".pt-lefttext") == "4 messages left behind, about 25 tokens."
+    assert scene.page.text(".pt-lefttext") == "Left behind: 4 messages, about 25 tokens."
     scene.web.get_by_role("button", name="Summarise here").click()
     scene.page.pump()
     assert scene.agent.asked == [("summarise", scene.parts.oslo_said, scene.parts.answer, None)]
@@ -424,6 +432,7 @@ def test_the_page_can_be_downloaded(scene: Scene, tmp_path: Path) -> None:
     """It comes in compressed parts; the file is the page, with the session in it."""
     with scene.web.expect_download() as waited:
         scene.choose("session", "Download as a page")
+        scene.hear("Downloaded")  # the page is made on another thread
     file = tmp_path / waited.value.suggested_filename
     waited.value.save_as(file)
     assert file.suffix == ".html"
