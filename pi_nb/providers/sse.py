@@ -45,7 +45,7 @@ class SseDecoder:
             # a CR ends its line at once, without waiting for what may be its LF in the next piece
             self._after_cr = False
             chunk = chunk.removeprefix(b"\n")
-        *lines, rest = _LINE_END.split(chunk)
+        *lines, rest = _LINE_END.split(chunk) if b"\r" in chunk else chunk.split(b"\n")
         events = []
         for line in lines:
             if self._line:
@@ -76,6 +76,9 @@ class SseDecoder:
             return self._dispatch()
         if line.startswith(b"data: "):  # nearly every line; what follows would do the same
             self._data.append(line[6:].decode("utf-8", "replace"))
+            return None
+        if line.startswith(b"event: "):  # and most of the others
+            self._event = line[7:].decode("utf-8", "replace")
             return None
         if line.startswith(b":"):
             return None  # a comment, often sent to keep the connection open

@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 FAMILIES = ("anthropic", "openai_chat", "openai_responses", "gemini")
 Read = Callable[[], Awaitable[str]]
+Reader = tuple[Read, Callable[[], Awaitable[object]]]  # and what closes its connections
 
 
 @contextmanager
@@ -35,7 +36,7 @@ def server(family: str, deltas: int) -> Iterator[str]:
             process.kill()
 
 
-def ours(family: str, url: str) -> Read:
+def ours(family: str, url: str) -> Reader:
     """Return a reader of one answer through pi_nb's provider."""
     from tests.providers.replay import ask, make_provider
 
@@ -46,13 +47,13 @@ def ours(family: str, url: str) -> Read:
             last = event
         return str(last.message.text)
 
-    return read
+    return read, provider.aclose
 
 
 # ---------------------------------------------------------------- the official SDKs
 
 
-def _anthropic(url: str) -> Read:
+def _anthropic(url: str) -> Reader:
     from anthropic import AsyncAnthropic
 
     client = AsyncAnthropic(base_url=url, api_key="test-key-0123456789")
@@ -64,10 +65,10 @@ def _anthropic(url: str) -> Read:
                 pass
             return "".join(block.text for block in (await stream.get_final_message()).content if block.type == "text")
 
-    return read
+    return read, client.close
 
 
-def _openai_chat(url: str) -> Read:
+def _openai_chat(url: str) -> Reader:
     from openai import AsyncOpenAI
 
     client = AsyncOpenAI(base_url=url, api_key="test-key-0123456789")
@@ -79,10 +80,10 @@ def _openai_chat(url: str) -> Read:
             said += [choice.delta.content or "" for choice in chunk.choices]
         return "".join(said)
 
-    return read
+    return read, client.close
 
 
-def _openai_responses(url: str) -> Read:
+def _openai_responses(url: str) -> Reader:
     from openai import AsyncOpenAI
 
     client = AsyncOpenAI(base_url=url, api_key="test-key-0123456789")
@@ -93,10 +94,10 @@ def _openai_responses(url: str) -> Read:
             last = event
         return str(last.response.output_text)
 
-    return read
+    return read, client.close
 
 
-def _gemini(url: str) -> Read:
+def _gemini(url: str) -> Reader:
     from google.genai import Client, types
 
     client = Client(api_key="test-key-0123456789", http_options=types.HttpOptions(base_url=url))
@@ -107,10 +108,10 @@ def _gemini(url: str) -> Read:
             said.append(chunk.text or "")
         return "".join(said)
 
-    return read
+    return read, client.aio.aclose
 
 
-OFFICIAL: dict[str, Callable[[str], Read]] = {
+OFFICIAL: dict[str, Callable[[str], Reader]] = {
     "anthropic": _anthropic,
     "openai_chat": _openai_chat,
     "openai_responses": _openai_responses,
@@ -127,15 +128,17 @@ def measure(family: str, *, deltas: int = 5000, rounds: int = 5) -> tuple[float,
         return asyncio.run(_measure([ours(family, url), OFFICIAL[family](url)], deltas, rounds))
 
 
-async def _measure(readers: list[Read], deltas: int, rounds: int) -> tuple[float, float]:
+async def _measure(readers: list[Reader], deltas: int, rounds: int) -> tuple[float, float]:
     best = [float("inf")] * len(readers)
-    texts = {await read() for read in readers}  # also warms up
+    texts = {await read() for read, _ in readers}  # also warms up
     assert len(texts) == 1, "they read different texts"
     for _ in range(rounds):
-        for number, read in enumerate(readers):
+        for number, (read, _) in enumerate(readers):
             begin = time.process_time()
             await read()
             best[number] = min(best[number], time.process_time() - begin)
+    for _, close in readers:
+        await close()
     return best[0] / deltas * 1e6, best[1] / deltas * 1e6
 
 
