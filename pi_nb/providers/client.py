@@ -127,9 +127,13 @@ async def sse_events(
     last = decoder.flush()
     if last is not None and _is_whole(last):
         yield last
-    elif not count and head.strip():
+    elif not count and head.strip() and not _BEGINS_LIKE_EVENTS.match(head):
         for whole in _whole_answer(head):
             yield whole
+
+
+# a stream that was cut before its first event had come whole: that is for the reader to tell
+_BEGINS_LIKE_EVENTS = re.compile(rb"(\xef\xbb\xbf)?(data|event|id|retry|):")
 
 
 async def _chunks(response: httpx.Response, timeouts: Timeouts, reader: Completable) -> AsyncGenerator[bytes, None]:

@@ -8,6 +8,7 @@ import pytest
 
 from pi_nb.messages import AssistantMessage
 from pi_nb.providers.base import StreamDone, StreamError
+from pi_nb.providers.timeouts import Timeouts
 from tests import check_provider_cases, check_streams
 from tests.providers.raw_server import Answer
 from tests.providers.replay import FAMILIES, into_reader, over_http
@@ -72,6 +73,31 @@ def test_a_connection_that_ends_in_the_middle(shared, family, end):
     assert isinstance(events[-1], StreamError)
     assert (events[-1].error.code, events[-1].error.retryable) == ("truncated", True)
     assert events[-1].message.content != ()
+
+
+CODES = ("truncated", "bad_response", "server", "overloaded", "rate_limit", "not_found", "invalid_request")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_recording_cut_on_the_way(shared, family):
+    """Streams, arrays and error bodies that a connection cuts anywhere give a typed error or an answer, and no wait."""
+    expected = json.loads((shared / "streams" / "expected.json").read_text())
+    names = [name for name in sorted(expected) if name.startswith(f"{family}/")]
+    assert len(names) >= 6
+    for number, name in enumerate(names):
+        whole = check_streams.answer(shared / "streams" / name, expected[name])
+        body = b"".join(whole.pieces)
+        for step in range(9):
+            end = ("finish", "close", "reset")[(number + step) % 3]
+            piece = body[: len(body) * step // 9 + step]
+            cut = Answer([piece, 0.01] if piece else [], whole.status, whole.headers, end)
+            last = over_http(family, cut, timeouts=Timeouts(first_token=20, idle=20))[-1]
+            where = f"{name} after {len(piece)} of {len(body)}, {end}"
+            assert isinstance(last, StreamDone | StreamError), where
+            if isinstance(last, StreamError):
+                assert last.error.code in (*CODES, "content_filter", "connection"), f"{where}: {last.error.code}"
+                assert str(last.error).strip(), where
+            json.dumps(last.message.to_wire())
 
 
 def test_pieces_of_one_byte(shared):
