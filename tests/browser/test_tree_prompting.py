@@ -209,6 +209,22 @@ def test_the_kernel_tool_is_allowed_in_the_tree(lab: Server, open_notebook: Open
     assert nb.run(3).strip() == "42"
 
 
+def test_a_cells_question_can_be_answered_in_the_tree(lab: Server, open_notebook: Opener, page: Any) -> None:
+    """It stands in the cell and in the tree; an answer in the tree takes it away in both, and the cell goes on."""
+    cells = ["%load_ext pi_nb", SCRIPT, "%pi_tree", "%%pi\nWhat is 6 * 7?", "print(answer)"]
+    nb, tree = opened(lab, open_notebook, page, cells, 3)
+    nb.start(3)
+    question = tree.root.get_by_role("alertdialog")
+    question.wait_for(timeout=20_000)
+    nb.cell(3).get_by_role("alertdialog").wait_for()
+    question.get_by_role("button", name="Allow once").click()
+    nb.wait_idle(3)
+    assert "It is 42." in nb.output(3)
+    assert not question.is_visible()
+    assert nb.cell(3).get_by_role("alertdialog").count() == 0
+    assert nb.run(4).strip() == "42"
+
+
 def test_a_badge_goes_to_its_cell(lab: Server, open_notebook: Opener, page: Any) -> None:
     """A click on [2] brings that cell into view, also when it was run again since; a deleted one is said to be gone."""
     filler = ["\n".join(f"# line {n}" for n in range(40))] * 2

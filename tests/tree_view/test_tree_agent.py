@@ -375,12 +375,13 @@ def test_a_tool_call_is_asked_about_in_the_tree(scene: Scene) -> None:
     scene.become(phase="run", question=question())
     card = scene.web.get_by_role("alertdialog")
     assert "rm -r build" in card.inner_text()
+    assert scene.said == "bash waits for your consent."
     scene.web.get_by_label("Why not?").fill("not that")
     scene.web.get_by_role("button", name="Deny").click()
     scene.page.pump()
     assert scene.agent.asked == [("answer", "c7", False, False, "not that")]
     scene.become(question=None)
-    assert not card.is_visible()
+    assert (card.is_visible(), scene.said) == (False, "")
     scene.become(question=question("make"))
     scene.agent.no = "That question is not open any more."
     scene.web.get_by_role("button", name="Allow once").click()

@@ -1,6 +1,6 @@
 /** The prompt box at the leaf: it asks, speaks to a run that goes on, and stops it. */
 
-import { h, icon, ICONS, setText } from "./dom.js";
+import { h, icon, ICONS, setAttr, setText } from "./dom.js";
 import { keyed, speech } from "./speaking.js";
 import { quote } from "./wording.js";
 
@@ -69,9 +69,9 @@ export class Composer {
     const { draft } = this.store;
     this.root.hidden = now.mode === "none";
     if (now.mode === "none") return;
-    this.root.dataset.mode = now.mode;
+    setAttr(this.root, "data-mode", now.mode);
     if (this.area.value !== draft.text) this.area.value = draft.text;
-    this.area.placeholder = now.hint;
+    setAttr(this.area, "placeholder", now.hint);
     this.area.disabled = now.mode === "off" && this.store.status === "read-only";
     this.#buttons(now);
     this.#queue();

@@ -39,7 +39,7 @@ export class Desk {
     /** What the last move left, also if it is not asked about. @type {import("./leave.js").Left|null} */ this.left = null;
     this.forget = () => {};
     this.remembered = "";
-    this.shown = "";
+    /** What is said of the open question. */ this.waits = "";
   }
 
   close() {
@@ -58,8 +58,18 @@ export class Desk {
       store.tell("taken", { number: agent.returned_number });
     }
     this.composer.show();
-    if (this.question.show(agent?.question ?? null)) this.view.notice.say(`${agent?.question?.tool} waits for your consent: allow or deny it below.`);
+    this.#ask(agent?.question ?? null);
     if (this.leave.open && (this.#movedOn() || this.composer.speech.mode === "run")) this.leave.hide();
+  }
+
+  /**
+   * Show the open question, and say that there is one, for as long as there is.
+   * @param {import("./ask.js").Question|null} question
+   */
+  #ask(question) {
+    const { notice } = this.view;
+    if (this.question.show(question) && question) notice.say((this.waits = `${question.tool} waits for your consent.`));
+    else if (!question && this.waits && notice.text.textContent === this.waits) notice.say((this.waits = ""));
   }
 
   /** The leaf is elsewhere than the last move put it; that it is there may not have been told yet. */
