@@ -11,10 +11,12 @@ notebook as well, and neither takes the other's prompts for its own.
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     from pi_nb.session.entries import Entry
@@ -33,6 +35,7 @@ __all__ = [
 ]
 
 FIELD = "cell"  # the extra field of a message entry
+MARK = f'"{FIELD}"'.encode()  # how its line is told from others
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +130,9 @@ def written_by(session: Session, cell: Cell) -> Iterator[Entry]:
     """Yield the prompts on the session's active path that a cell wrote, newest first."""
     from pi_nb.session.storage import Trail
 
-    on_path = set(Trail.of(session.path()).ids)
-    return (entry for entry in _written(session, cell) if entry.id in on_path)
+    found = list(_written(session, cell))
+    on_path = set(Trail.of(session.path()).ids) if found else set()
+    return (entry for entry in found if entry.id in on_path)
 
 
 def written_anywhere(session: Session, cell: Cell) -> Entry | None:
@@ -137,10 +141,11 @@ def written_anywhere(session: Session, cell: Cell) -> Entry | None:
 
 
 def _written(session: Session, cell: Cell) -> Iterator[Entry]:
-    for entry in _prompts(session):
-        found = cell_of(entry)
-        if found.get("id") == cell.id and is_in(found, cell.notebook):
-            yield entry
+    return (
+        session.storage.at(place)
+        for place, found in reversed(_Prompts.of(session).by_id.get(cell.id, []))
+        if is_in(found, cell.notebook)
+    )
 
 
 def last_cell(session: Session) -> dict[str, Any]:
@@ -152,15 +157,42 @@ def written_in(
     session: Session, number: int, branch: int | None = None, *, notebook: str | None = None
 ) -> Entry | None:
     """Return the newest prompt that cell ``[number]`` of a notebook wrote, as one of several branches or anywhere."""
-    for entry in _prompts(session):
-        cell = cell_of(entry)
+    for place, cell in reversed(_Prompts.of(session).all):
         if cell.get("n") == number and branch in (None, cell.get("branch")) and is_in(cell, notebook):
-            return entry
+            return session.storage.at(place)
     return None
 
 
-def _prompts(session: Session) -> Iterator[Entry]:
-    """Yield the entries that cells wrote, newest first; of the others no more than the line is looked at."""
-    storage = session.storage
-    mark = f'"{FIELD}"'.encode()
-    return (storage.at(place) for place in reversed(range(len(storage))) if mark in storage.index.lines[place])
+class _Prompts:
+    """The prompts of a session that cells wrote, by their places in the log: it only grows, so each is read once.
+
+    Attributes:
+        all: Place and cell of each, in order.
+        by_id: The same, by the cell's id.
+    """
+
+    _known: ClassVar[WeakKeyDictionary[Session, _Prompts]] = WeakKeyDictionary()
+    _lock = threading.Lock()
+
+    def __init__(self) -> None:
+        self.all: list[tuple[int, dict[str, Any]]] = []
+        self.by_id: dict[str, list[tuple[int, dict[str, Any]]]] = {}
+        self._read = 0
+
+    @classmethod
+    def of(cls, session: Session) -> _Prompts:
+        """Return those of a session as it is now."""
+        with cls._lock:
+            found = cls._known.setdefault(session, cls())
+            found._catch_up(session)
+            return found
+
+    def _catch_up(self, session: Session) -> None:
+        storage, roles = session.storage, session.storage.index.roles
+        for place in range(self._read, len(storage)):
+            if roles[place] == "user" and MARK in storage.index.lines[place]:
+                cell = cell_of(storage.at(place))
+                if cell:
+                    self.all.append((place, cell))
+                    self.by_id.setdefault(str(cell.get("id")), []).append((place, cell))
+            self._read = place + 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -288,21 +287,49 @@ def test_handing_over_to_the_terminal(kernel: Any) -> None:
     assert parent["message"]["content"][0]["text"] == "one"
 
 
-def test_the_price_of_a_cell_stays_flat(kernel: Any) -> None:
-    """Sixty prompts on one line: the last ones cost no more than the first, and nothing piles up."""
-    kernel.run("script(*[Reply('a short answer')] * 80)")
-    times = []
-    for n in range(60):
-        began = time.process_time()
+COUNTING = """
+import comm, cProfile, gc, ipywidgets, psutil, pstats, threading, pi_nb.messages
+_used = pi_nb.messages.Usage(input=9, output=9, total_tokens=18)
+script(*[lambda request: Reply("a **short** answer", usage=_used)] * 999)
+async def _turn(profile, on):
+    (profile.enable if on else profile.disable)()
+def calls(text):
+    "Return how many functions a prompt calls, on the cell's thread and on the owner's."
+    runtime, profiles = _nb.current(), [cProfile.Profile() for _ in range(2)]
+    runtime.submit(_turn(profiles[1], True)).result()
+    profiles[0].enable()
+    get_ipython().run_cell_magic("pi", "", text)
+    profiles[0].disable()
+    runtime.submit(_turn(profiles[1], False)).result()
+    return sum(pstats.Stats(profile).total_calls for profile in profiles)
+def state():
+    gc.collect()
+    print(len([t for t in threading.enumerate() if "pi_nb" in t.name]), len(_nb.current().harness._listeners),
+        len(comm.get_comm_manager().comms), len(ipywidgets.widget._instances),
+        psutil.Process().memory_info().rss // 1024)
+"""
+
+
+def test_two_hundred_cells(kernel: Any) -> None:
+    """The last ones call as many functions as the first, and no thread, listener, channel or memory piles up."""
+    kernel.run(COUNTING)
+    kernel.run("%pi_tree")
+
+    def look(number: int) -> list[int]:
+        for k in range(3):
+            counted = kernel.run(f"n = calls('counted {number} {k}')", cell=f"counted-{number}-{k}")
+            assert counted.status == "ok", counted.error
+        return [int(word) for word in kernel.run("print(n)\nstate()").stream.split()]
+
+    seen = []
+    for n in range(200):
         assert kernel.run(f"%%pi\nquestion {n}", cell=f"c{n}").status == "ok"
-        times.append(time.process_time() - began)
-    left = kernel.run(
-        "import threading, comm\n"
-        "print(len([t for t in threading.enumerate() if 'pi_nb' in t.name]), "
-        "len(_nb.current().harness._listeners), len(comm.get_comm_manager().comms))"
-    ).stream.split()
-    assert left[0] == "1"
-    assert int(left[1]) <= 3
+        if n in (19, 199):
+            seen.append(look(n))
+    (first, *before), (last, *after) = seen
+    assert last < 1.4 * first
+    assert before[:-1] == after[:-1]
+    assert after[-1] - before[-1] < 30_000, "kilobytes"
 
 
 def test_a_compaction_within_a_run_is_seen(kernel: Any) -> None:
