@@ -223,7 +223,10 @@ def test_the_entry_of_a_moment_can_be_read(memory: Session, show: Show) -> None:
     page.pump()
     assert page.text(".pt-ptitle strong") == "leaf"
     assert f'"targetId": "{parts.answer}"' in page.text(".pt-json")
-    page.press("Escape")
+    go(page, 7)
+    assert f'"id": "{parts.oslo}"' in page.text(".pt-json"), "the line goes with the moment"
+    go(page, 10)
+    assert f'"id": "{parts.oslo_said}"' in page.text(".pt-json")
 
 
 def test_a_long_log_can_be_gone_through(memory: Session, show: Show) -> None:
