@@ -26,9 +26,16 @@ _LONG = 1_000  # entries; a session as long as that is read ahead of its first p
 
 
 class Live:
-    """The harness of one session and its view, made when first wanted."""
+    """The harness of one session and its view, made when first wanted.
 
-    def __init__(self, runtime: Runtime, session: Session, *, view: TreeView | None = None) -> None:
+    Args:
+        runtime: Where settings, tools and providers are.
+        session: What it works on.
+        before: The one whose place it takes, because settings have changed: its view goes on being shown, and what
+            waits for the next prompt goes on waiting.
+    """
+
+    def __init__(self, runtime: Runtime, session: Session, *, before: Live | None = None) -> None:
         settings = runtime.settings
         self.session = session
         self.harness = AgentHarness(
@@ -44,7 +51,9 @@ class Live:
         self.harness.on("tool_call", runtime.approvals.hook(session))
         self._owner = runtime.owner
         self._runtime = runtime
-        self._view = view
+        view = self._view = before.retire() if before is not None else None
+        if before is not None:
+            self.harness.queues.next_turn.put_back(before.harness.queues.next_turn.clear())
         agent = view.tree_agent if view is not None else None
         self._agent = agent if isinstance(agent, NotebookTreeAgent) else NotebookTreeAgent(runtime)
         self.growing = Growing(self._grow)

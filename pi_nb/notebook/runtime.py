@@ -141,7 +141,7 @@ class Runtime:
                 from pi_nb.notebook.live import Live
 
                 self._stale = False
-                self._live = Live(self, session, view=self._live.retire() if self._live else None)
+                self._live = Live(self, session, before=self._live)
             return self._live
 
     @property

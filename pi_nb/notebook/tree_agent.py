@@ -64,7 +64,8 @@ class NotebookTreeAgent:
         self._runtime = runtime
         self.tell: Callable[[AgentState], None] = lambda _state: None
         self._state = AgentState()
-        self._written = asyncio.Event()
+        self._asking = ""
+        self._written = asyncio.Event()  # the prompt is
         self._watching: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -97,7 +98,8 @@ class NotebookTreeAgent:
         elif isinstance(event, events.Abort):
             self._give_back((*event.cleared_steer, *event.cleared_follow_up))
         elif isinstance(event, events.MessageEnd) and isinstance(event.message, UserMessage):
-            self._written.set()
+            if text_of(event.message.content) == self._asking:  # others may have waited to go in front of it
+                self._written.set()
         elif isinstance(event, events.Settled):
             self._become(phase="", doing="")
             if self._state.steer or self._state.follow_up:  # an error ended it before they could be said
@@ -146,6 +148,7 @@ class NotebookTreeAgent:
         check(runtime, ask)
         check_key(runtime, ask)
         runtime.begun = True
+        self._asking = text
         self._written.clear()
         token = _in_tree.set(True)
         try:

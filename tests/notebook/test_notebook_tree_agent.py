@@ -70,11 +70,14 @@ def test_it_steers_follows_up_and_stops(kernel: Any) -> None:
         do(agent.prompt("Begin"))
         do(agent.steer("sooner"))
         do(agent.follow_up("later"))
+        do(agent.next_turn("in front"))
         print(view.agent["steer"], view.agent["follow_up"])
         idle()
         print([text for role, text in said() if role == "user"], view.agent["steer"], view.agent["returned"])
+        print(view.agent["next_turn"])
         script(Reply("four " * 200), tokens_per_second=20)
         do(agent.prompt("Again"))
+        print([text for role, text in said() if role == "user"][3:], view.agent["next_turn"])
         do(agent.follow_up("never said"))
         time.sleep(0.5)
         do(agent.abort())
@@ -88,6 +91,8 @@ def test_it_steers_follows_up_and_stops(kernel: Any) -> None:
     assert out.splitlines() == [
         "['sooner'] ['later']",
         "['Begin', 'sooner', 'later'] [] []",
+        "['in front']",
+        "['in front', 'Again'] []",
         "four aborted ['never said']",
         "[] There is no run to steer. Use prompt().",
     ]

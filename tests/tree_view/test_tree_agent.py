@@ -208,13 +208,18 @@ def test_during_a_run_the_box_steers_and_stops(scene: Scene) -> None:
     scene.box.fill("by mouse")
     scene.web.get_by_role("button", name="Follow up").click()
     scene.page.pump()
-    assert scene.agent.asked == [("steer", "sooner"), ("follow_up", "later"), ("follow_up", "by mouse")]
-    scene.become(steer=("sooner",), follow_up=("later", "by mouse"))
-    assert scene.web.locator(".pt-queue li b").all_inner_texts() == ["steer", "then", "then"]
+    scene.box.fill("another time")
+    scene.web.get_by_role("button", name="Next").click()
+    scene.page.pump()
+    said = [("steer", "sooner"), ("follow_up", "later"), ("follow_up", "by mouse"), ("next_turn", "another time")]
+    assert scene.agent.asked == said
+    scene.become(steer=("sooner",), follow_up=("later", "by mouse"), next_turn=("another time",))
+    whens = ["steer", "then", "then", "with the next prompt"]
+    assert scene.web.locator(".pt-queue li b").all_inner_texts() == whens
     scene.web.get_by_role("button", name="take back").click()
     scene.web.get_by_role("button", name="Stop").click()
     scene.page.pump()
-    assert scene.agent.asked[3:] == [("take_back",), ("abort",)]
+    assert scene.agent.asked[4:] == [("take_back",), ("abort",)]
 
 
 def test_what_was_not_said_is_back_in_the_box(scene: Scene) -> None:
@@ -303,6 +308,33 @@ def test_a_view_without_an_agent_has_no_box(memory: Session, show: Show) -> None
     fork = page.page.get_by_role("menuitem", name="Fork: the path to here")
     assert fork.get_attribute("aria-disabled") == "true"
     assert "no agent" in str(fork.get_attribute("title"))
+
+
+def test_nothing_needs_a_mouse(scene: Scene) -> None:
+    """From the tree into the box, out of it, to a prompt, its text edited and asked again, all with keys."""
+    scene.page.press("p")
+    scene.web.keyboard.insert_text("By keys")
+    scene.web.keyboard.press("Enter")
+    scene.page.pump()
+    scene.web.keyboard.press("Escape")
+    scene.page.press("ArrowUp", "Home", "ArrowDown", "ArrowDown", "Enter")
+    assert (scene.session.leaf_id, scene.box.input_value()) == (
+        scene.session.path(scene.parts.question)[0].id,
+        "Where to?",
+    )
+    scene.page.press("s", "Escape", "p")
+    scene.web.keyboard.insert_text(" Again")
+    scene.web.keyboard.press("Enter")
+    scene.page.pump()
+    assert scene.agent.asked == [("prompt", "By keys"), ("prompt", "Where to? Again")]
+    scene.view.set_status("running")
+    scene.become(phase="run")
+    scene.web.keyboard.insert_text("x")
+    for _ in range(5):
+        scene.web.keyboard.press("Tab")
+    scene.web.keyboard.press("Enter")
+    scene.page.pump()
+    assert scene.agent.asked[2:] == [("abort",)]
 
 
 # ---------------------------------------------------------------- what a move leaves

@@ -17,7 +17,7 @@ import { quote } from "./wording.js";
 
 const MOST = 9; // lines before the box scrolls
 /** @type {Record<string, string>} */
-const NAMES = { prompt: "Not asked", steer: "Not said", followup: "Not queued" };
+const NAMES = { prompt: "Not asked", steer: "Not said", followup: "Not queued", next: "Not kept" };
 
 export class Composer {
   /**
@@ -34,6 +34,7 @@ export class Composer {
     this.ask = button("Ask", "pt-button", "Ask at the leaf (Enter)", () => void this.send("prompt"));
     this.steer = button("Steer", "pt-button", "Say it before the next answer of the run (Enter)", () => void this.send("steer"));
     this.follow = button("Follow up", "pt-button pt-quietly", "Ask it when the run would stop (Alt+Enter)", () => void this.send("followup"));
+    this.later = button("Next", "pt-button pt-quietly", "Keep it for the next prompt, and say it in front of that", () => void this.send("next"));
     this.stop = button("Stop", "pt-button pt-stop", "Stop the run; what has arrived is kept", () => void this.#abort());
     this.cell = h("button", { class: "pt-btn", type: "button", title: "Copy as %%pi cell", "aria-label": "Copy as %%pi cell", onclick: () => hooks.copyCell(this.area.value) });
     this.cell.append(icon(ICONS.copy));
@@ -43,7 +44,7 @@ export class Composer {
     this.other = h("button", { class: "pt-other", type: "button", hidden: true, onclick: () => this.#swap() });
     this.drop = h("button", { class: "pt-other pt-drop", type: "button", text: "×", title: "Forget it", "aria-label": "Forget the other text", hidden: true, onclick: () => store.draft.drop() });
     this.foot = h("div", { class: "pt-askfoot" }, this.doing, this.wrong, this.other, this.drop);
-    const box = h("div", { class: "pt-askbox" }, this.dot, this.area, h("div", { class: "pt-askdo" }, this.cell, this.ask, this.follow, this.steer, this.stop));
+    const box = h("div", { class: "pt-askbox" }, this.dot, this.area, h("div", { class: "pt-askdo" }, this.cell, this.ask, this.later, this.follow, this.steer, this.stop));
     box.addEventListener("click", (event) => event.target === box && this.area.focus());
     this.root = h("section", { class: "pt-compose", "aria-label": "Prompt at the leaf", hidden: true }, this.queue, box, this.foot);
     this.area.addEventListener("input", () => this.store.draft.type(this.area.value));
@@ -84,10 +85,10 @@ export class Composer {
     const { draft } = this.store;
     const idle = draft.empty;
     this.ask.hidden = mode !== "ask" && mode !== "off";
-    this.steer.hidden = this.follow.hidden = mode !== "run";
+    this.steer.hidden = this.follow.hidden = this.later.hidden = mode !== "run";
     this.stop.hidden = mode !== "run" && mode !== "busy";
     this.ask.disabled = idle || mode === "off";
-    this.steer.disabled = this.follow.disabled = idle;
+    this.steer.disabled = this.follow.disabled = this.later.disabled = idle;
     this.cell.hidden = draft.empty;
   }
 
@@ -163,7 +164,7 @@ export class Composer {
     this.focus();
   }
 
-  /** @param {"prompt"|"steer"|"followup"} op */
+  /** @param {"prompt"|"steer"|"followup"|"next"} op */
   async send(op) {
     const { draft } = this.store;
     const { mode } = this.speech;
