@@ -11,8 +11,8 @@ A prompt is an ``Ask`` (``asks``); ``placing`` finds where it belongs, ``replay`
 goes on for it is a ``Job`` (``jobs``): one run (``prompting``), several (``fan_out``) or a summary (``progress``), that
 the cell follows or leaves alone.
 
-The live tree speaks through ``tree_agent``: its prompts, without a cell, and what else its page asks for; ``tree_files``
-makes its forks and pages.
+The live tree speaks through ``tree_agent``: its prompts, without a cell, and what else its page asks for. Its forks and
+pages are made in ``tree_files``.
 
 What a model may call is in ``toolbox``, its card in ``cards``. Before a call runs ``approvals`` decides, and ``asking``
 asks: with buttons or a line (``questions`` is what they show, ``receipts`` what stays). ``kernel_tool`` runs code on

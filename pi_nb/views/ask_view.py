@@ -11,26 +11,19 @@ know no widgets, the kernel may have no subshells. A page that says ``ready`` in
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import anywidget
 import traitlets
 
+from pi_nb.views.wiring import static, unroute
+
 __all__ = ["AskView"]
 
 SILENCE = 150.0  # seconds after which a page that says nothing is gone; browsers wake hidden pages once a minute
-
-
-@cache
-def _static(name: str) -> str:
-    """Return a built file as text: a path would keep every closed widget alive (anywidget issue 929)."""
-    return (Path(__file__).parent / "static" / name).read_text("utf-8")
 
 
 class AskView(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]
@@ -46,8 +39,8 @@ class AskView(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]
         heard: True once the page's first message has come.
     """
 
-    _esm = traitlets.Unicode(_static("ask.js")).tag(sync=True)
-    _css = traitlets.Unicode(_static("ask.css")).tag(sync=True)
+    _esm = traitlets.Unicode(static("ask.js")).tag(sync=True)
+    _css = traitlets.Unicode(static("ask.css")).tag(sync=True)
     question = traitlets.Dict().tag(sync=True)
     mode = traitlets.Unicode("ask").tag(sync=True)
     heard = traitlets.Bool(False).tag(sync=True)
@@ -64,7 +57,7 @@ class AskView(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]
         self._pages: dict[str, float] = {}  # when each was heard last
         self._met = False
         super().__init__(question=dict(question))
-        _unroute(self)
+        unroute(self)
         call = question["call"]
 
         def hear(_widget: Any, content: Any, _buffers: Any) -> None:
@@ -113,11 +106,3 @@ class AskView(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]
         layout = self.layout
         super().close()
         layout.close()
-
-
-def _unroute(widget: Any) -> None:
-    """Let a click be handled on the subshell the page names; see the tree view."""
-    comm = getattr(widget, "comm", None)
-    if comm is not None and hasattr(comm, "_reply_subshell_for"):
-        with contextlib.suppress(AttributeError, TypeError):
-            comm._reply_subshell_for = None

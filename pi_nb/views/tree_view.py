@@ -22,8 +22,6 @@ import uuid
 import weakref
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import anywidget
@@ -40,6 +38,7 @@ from pi_nb.views.tree_agent import OPS as AGENT_OPS
 from pi_nb.views.tree_agent import AgentDesk, AgentState, TreeAgent
 from pi_nb.views.tree_compare import compare_answer
 from pi_nb.views.tree_place import Place
+from pi_nb.views.wiring import at_once, static, unroute, weakly
 
 if TYPE_CHECKING:
     from pi_nb.session.tree import Session
@@ -47,12 +46,6 @@ if TYPE_CHECKING:
 __all__ = ["TreeView"]
 
 _log = logging.getLogger(__name__)
-
-
-@cache
-def _static(name: str) -> str:
-    """Return a built file as text: a path would keep every closed widget alive (anywidget issue 929)."""
-    return (Path(__file__).parent / "static" / name).read_text("utf-8")
 
 
 class TreeView(anywidget.AnyWidget):
@@ -77,8 +70,8 @@ class TreeView(anywidget.AnyWidget):
         rev: Number of entries.
     """
 
-    _esm = traitlets.Unicode(_static("tree.js")).tag(sync=True)
-    _css = traitlets.Unicode(_static("tree.css")).tag(sync=True)
+    _esm = traitlets.Unicode(static("tree.js")).tag(sync=True)
+    _css = traitlets.Unicode(static("tree.css")).tag(sync=True)
     key = traitlets.Unicode().tag(sync=True)
     epoch = traitlets.Unicode().tag(sync=True)
     rev = traitlets.Int(0).tag(sync=True)
@@ -104,7 +97,7 @@ class TreeView(anywidget.AnyWidget):
         self.session = session
         self._move = checkout or session.checkout
         self._restore = restore or (lambda entry, extra: session.move_to(entry, extra=extra))
-        self._submit: Submit = submit or _at_once
+        self._submit: Submit = submit or at_once
         self._wire = threading.RLock()  # one message at a time; never held while the session is asked
         self._desk = AgentDesk(agent, session) if agent is not None else None
         self._heard = False  # the focus change under way came from the page
@@ -118,9 +111,9 @@ class TreeView(anywidget.AnyWidget):
             status="read-only" if session.read_only else "idle",
             agent=agent.state().to_wire() if agent is not None else None,
         )
-        _unroute(self)
-        self._publisher = Publisher(_weakly(self, "_publish"), self._submit)
-        self._still = Still(session, self.key, self._submit, _weakly(self, "_redraw"))
+        unroute(self)
+        self._publisher = Publisher(weakly(self, "_publish"), self._submit)
+        self._still = Still(session, self.key, self._submit, weakly(self, "_redraw"))
         self._unsubscribe = session.subscribe(_listener(self))
         self.on_msg(_handler(self))
         self.observe(_focus_setter(self), "focus_id")
@@ -290,6 +283,7 @@ class TreeView(anywidget.AnyWidget):
         self._publisher.poke()
         text = getattr(result, "editor_text", None)
         moved = {"leaf": self.session.leaf_id, "previous": previous, "editor_text": text}
+        moved["changes"] = getattr(result, "changes", "")
         return {**moved, **tree_answers.written(self.session, before)}
 
     def _on_context(self, content: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -356,25 +350,13 @@ class TreeView(anywidget.AnyWidget):
 # ---------------------------------------------------------------- callbacks, which hold the view only weakly
 
 
-def _weakly(view: TreeView, name: str) -> Callable[..., None]:
-    """Return a function that calls a method of the view as long as there is one."""
-    known = weakref.ref(view)
-
-    def call(*args: Any) -> None:
-        alive = known()
-        if alive is not None:
-            getattr(alive, name)(*args)
-
-    return call
-
-
 def _listener(view: TreeView) -> Callable[[Any, int], None]:
     poke = view._publisher.poke
     return lambda _entry, _position: poke()
 
 
 def _handler(view: TreeView) -> Callable[[Any, Any, Any], None]:
-    answer, submit = _weakly(view, "_answer"), view._submit
+    answer, submit = weakly(view, "_answer"), view._submit
 
     def handle(_widget: Any, content: Any, _buffers: Any) -> None:
         if isinstance(content, Mapping):
@@ -398,10 +380,6 @@ def _focus_setter(view: TreeView) -> Callable[[Any], None]:
 # ---------------------------------------------------------------- details
 
 
-def _at_once(fn: Callable[..., Any], *args: Any) -> Any:
-    return fn(*args)
-
-
 def _entry(content: Mapping[str, Any], name: str = "entry") -> str | None:
     value = content.get(name)
     return value if isinstance(value, str) and value else None
@@ -409,15 +387,3 @@ def _entry(content: Mapping[str, Any], name: str = "entry") -> str | None:
 
 def _sentence(error: PiError) -> str:
     return f"{error} {error.hint}" if error.hint else str(error)
-
-
-def _unroute(widget: Any) -> None:
-    """Let a click be handled on the subshell the page names.
-
-    ipykernel 7.4 sends a comm message to the shell that last published on that comm, which is busy while a cell
-    runs. The attribute is private, hence the guard; without it clicks wait for the cell's end.
-    """
-    comm = getattr(widget, "comm", None)
-    if comm is not None and hasattr(comm, "_reply_subshell_for"):
-        with contextlib.suppress(AttributeError, TypeError):
-            comm._reply_subshell_for = None
