@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, wait
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pi_nb.errors import PiError, ProviderError, UserError
@@ -158,6 +158,10 @@ class Background:
             return self._result.result(timeout)
         except TimeoutError:
             raise UserError(f"The run is not over after {timeout} s.", hint="%pi_abort stops it.") from None
+
+    def settle(self, timeout: float) -> None:
+        """Wait until it is over, however it ended; not longer than ``timeout`` seconds."""
+        wait([self._result], timeout)
 
     async def watch(self) -> None:
         """Draw until it is over. On the owner thread; the drawing itself keeps no answer waiting."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["abort", "followup", "next_turn", "steer"]
 
+SETTLED = 5.0  # seconds to wait for a run that was stopped to be shown as it ended
+
 
 def steer(runtime: Runtime, text: str) -> str:
     """Say something before the next answer of the run that goes on; return what to say about it.
@@ -57,6 +59,8 @@ def abort(runtime: Runtime) -> str:
     if not runtime.has_session or not runtime.busy:
         return "Nothing is running."
     result = runtime.wait(runtime.harness.abort())
+    if runtime.background is not None:  # the next cell may ask at once
+        runtime.background.settle(SETTLED)
     unsaid = [*_quoted(result.cleared_steer), *_quoted(result.cleared_follow_up)]
     return "Stopped. What had arrived is kept in the tree, and not sent to the model when you go on." + (
         f" Not said any more: {', '.join(unsaid)}." if unsaid else ""

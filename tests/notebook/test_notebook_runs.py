@@ -368,3 +368,13 @@ def test_a_full_window_is_seen_to_be_mended(kernel: Any) -> None:
     assert "was summarised to make room" in texts[-1], texts[-1][:2000]
     assert "the answer" in texts[-1]
     assert "too long" not in texts[-1].split("summarised")[1]
+
+
+def test_after_a_stop_the_next_prompt_is_taken_at_once(kernel: Any) -> None:
+    """A background run that was stopped is over when the magic says so: the same cell may go on to ask."""
+    kernel.run("script(Reply('word ' * 2000), Reply('fine'), tokens_per_second=50)")
+    assert kernel.run("%%pi --bg\ngo", cell="c1").status == "ok"
+    again = kernel.run("%pi_abort\n%pi again", cell="c2")
+    assert again.status == "ok", again.error
+    assert again.stream.startswith("Stopped.")
+    assert "fine" in again.shown[-1]["text/plain"]
