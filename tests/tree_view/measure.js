@@ -66,6 +66,19 @@ window.measure = async ({rows, leaf, more}) => {
     while (document.querySelector(".pt-pwhere").textContent === before || document.querySelector(".pt-sketch")) await painted();
     out.focus.push(performance.now() - start);
   }
+  out.search = [];
+  const field = document.querySelector(".pt-search");
+  for (const word of ["offset", "branch leaf", "prompt", "token", "answer cache", "7", "context"]) {
+    start = performance.now();
+    field.value = word;
+    field.dispatchEvent(new Event("input", {bubbles: true}));
+    while (!document.querySelector(".pt-count").textContent || !document.querySelector(".pt-hit, .pt-dim")) await painted();
+    await painted();
+    out.search.push(performance.now() - start);
+    field.value = "";
+    field.dispatchEvent(new Event("input", {bubbles: true}));
+    await painted();
+  }
   out.elements = document.querySelectorAll("*").length;
   return out;
 };

@@ -73,6 +73,9 @@ def python_side(size: int) -> tuple[list[dict[str, Any]], str | None, list[dict[
         channel.ask({"op": "sync", "id": number, "epoch": view.epoch, "have": have})
         more += tree_rows.rows(session, have, have + 1)
     print(f"  kernel -> page     {(channel.bytes - before) / 40:7.0f} bytes an appended entry")
+    state = {name: len(json.dumps(value)) for name, value in view.get_state().items()}
+    code = state["_esm"] + state["_css"]
+    print(f"  widget state       {sum(state.values()) / 1000:7.0f} KB   of them script and style {code / 1000:.0f} KB")
     view.close()
     return rows, rows[-1]["id"], more
 
@@ -95,6 +98,7 @@ def measure(chrome: Any, size: int) -> None:
     print(f"  append, script     {p(found['script'])}")
     print(f"  append, on screen  {p(found['append'])}")
     print(f"  focus -> panel     {p(found['focus'])}")
+    print(f"  search             {p(found['search'])}")
 
 
 def _serve(route: Any, files: dict[str, tuple[str, str]]) -> None:

@@ -12,8 +12,9 @@
  * @property {boolean} quiet  Not a message: small and grey.
  */
 
-/** @type {Record<string, [string, string]>} */
-const ROLES = {
+// Maps, because any word may stand in a file, also one that every object knows.
+/** @type {Map<string, [string, string]>} */
+const ROLES = new Map(Object.entries({
   user: ["user", "user"],
   assistant: ["assistant", "assistant"],
   toolResult: ["result", "tool"],
@@ -22,10 +23,10 @@ const ROLES = {
   system: ["system", "note"],
   branchSummary: ["summary", "summary"],
   compactionSummary: ["summary", "summary"],
-};
+}));
 
-/** @type {Record<string, string>} */
-const KINDS = {
+/** @type {Map<string, string>} */
+const KINDS = new Map(Object.entries({
   model_change: "model",
   thinking_level_change: "thinking",
   active_tools_change: "tools",
@@ -38,7 +39,7 @@ const KINDS = {
   leaf: "leaf moved",
   context_edit: "edit",
   usage: "usage",
-};
+}));
 
 const SPOKEN = new Set(["user", "assistant", "summary"]); // tones of what is written as Markdown
 const LOUD = new Set(["message", "custom_message", "compaction", "branch_summary"]);
@@ -60,9 +61,9 @@ export function wording(row) {
  * @returns {[string, string]}
  */
 function role(row) {
-  if (row.type === "message") return ROLES[row.role ?? ""] ?? [row.role || "message", "note"];
+  if (row.type === "message") return ROLES.get(row.role ?? "") ?? [row.role || "message", "note"];
   const summary = row.type === "compaction" || row.type === "branch_summary";
-  return [KINDS[row.type] ?? row.type, summary ? "summary" : "note"];
+  return [KINDS.get(row.type) ?? row.type, summary ? "summary" : "note"];
 }
 
 /**
