@@ -1,8 +1,8 @@
 """What was spent: tokens, money and time of a message, a branch, a session or several, from what is written in them.
 
 Every model call counts once: a summary by what it cost itself, not by what it stands for, and an entry that is in a
-session and in its forks once for all of them (:func:`joint_totals`). Answers that broke off and were asked for again are
-not in it: nothing is written of them.
+session and in its forks once for all of them (:func:`joint_totals`). Answers that broke off and were asked for again
+are not in it: nothing is written of them.
 """
 
 from __future__ import annotations
