@@ -3,7 +3,7 @@
 A request goes in, stream events come out; :mod:`~pi_nb.providers.base` says which. On the way::
 
     registry ─► a provider ─► transform (any history made acceptable) ─► payload
-                                                                           │ client, http, keys
+                                                                           │ http, client, network, keys
     events ◄─ builder (pieces to a message) ◄─ a reader (one format) ◄─ sse ◄─┘
 
 Exchanges can be written to a file and played again (:mod:`~pi_nb.providers.record`), for notebooks that anybody can

@@ -1,20 +1,15 @@
-"""Lets tests import what stands beside them (``tests.providers…``) however pytest was started."""
+"""What tests of providers share: the small model's weights, and patience with official SDKs."""
 
 from __future__ import annotations
 
 import gc
 import os
 import shutil
-import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-ROOT = str(Path(__file__).parents[2])
-if ROOT not in sys.path:
-    sys.path.insert(0, ROOT)
 
 USE_OFFICIAL_SDKS = ("test_like_official_sdks", "test_stream_bench", "test_third_party_servers", "test_typed_params")
 

@@ -47,10 +47,16 @@ def cut(body: bytes, size: int) -> list[bytes]:
     return [body[i : i + size] for i in range(0, len(body), size)]
 
 
+class _Listening(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+    daemon_threads = True
+    block_on_close = False
+
+
 class RawServer:
     """Gives the answers in order, one per request; the last one is repeated."""
 
-    def __init__(self, answers: Sequence[Answer], tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, answers: Sequence[Answer], tls: ssl.SSLContext | None = None, port: int = 0) -> None:
         self.answers = list(answers)
         self.received: list[Received] = []
         self.connections = 0
@@ -63,12 +69,10 @@ class RawServer:
             def handle(self) -> None:
                 outer._serve(self)
 
-        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler, bind_and_activate=True)
+        self._server = _Listening(("127.0.0.1", port), Handler)
         if tls is not None:  # greeted in the connection's own thread, so that a client that turns away stops nobody
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self._scheme = "http" if tls is None else "https"
-        self._server.daemon_threads = True
-        self._server.block_on_close = False
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
 
@@ -143,8 +147,8 @@ def _read_request(stream: Any) -> Received | None:
 
 
 @contextmanager
-def serving(*answers: Answer, tls: ssl.SSLContext | None = None) -> Iterator[RawServer]:
-    server = RawServer(answers, tls)
+def serving(*answers: Answer, tls: ssl.SSLContext | None = None, port: int = 0) -> Iterator[RawServer]:
+    server = RawServer(answers, tls, port)
     try:
         yield server
     finally:

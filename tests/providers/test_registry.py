@@ -10,10 +10,13 @@ import sys
 import pytest
 
 from pi_nb.errors import ProviderError, UserError
-from pi_nb.providers.base import Provider
+from pi_nb.messages import UserMessage
+from pi_nb.providers.base import Provider, Request
 from pi_nb.providers.registry import DefaultModel, Registry, default_registry
 from pi_nb.providers.scripted import ScriptedProvider
 from tests.providers.raw_server import Answer, serving
+from tests.providers.replay import collect
+from tests.providers.test_http_providers import WHOLE
 
 NAMES = [
     *("anthropic", "deepseek", "google", "groq", "llamacpp", "lmstudio", "local", "mistral", "ollama", "openai"),
@@ -126,6 +129,26 @@ def test_third_choice_is_ollama(monkeypatch):
     with serving(Answer([b"hello"])) as server:
         monkeypatch.setenv("OLLAMA_HOST", server.url)
         assert default_registry().default().ref == "scripted:demo"
+
+
+def test_ollama_on_its_usual_port(monkeypatch):
+    """Nothing is set: Ollama is found where it listens by itself, chosen, and answers."""
+    monkeypatch.delenv("OLLAMA_HOST")
+    told = json.dumps({"models": [{"name": "qwen3:8b"}]}).encode()
+    try:
+        server = serving(
+            Answer([told], headers={"content-type": "application/json"}), Answer(WHOLE["openai_chat"]), port=11434
+        )
+        with server as ollama:
+            registry = default_registry()
+            choice = registry.default()
+            assert choice == DefaultModel("ollama:qwen3:8b", "Ollama answers on its port")
+            provider, model = registry.resolve(choice.ref)
+            last = asyncio.run(collect(provider, Request(model, (UserMessage(content="go"),))))[-1]
+            assert [one.path for one in ollama.received] == ["/api/tags", "/v1/chat/completions"]
+    except OSError:
+        pytest.skip("an Ollama, or something else, listens on port 11434 here")
+    assert last.message.text == "Hi"
 
 
 def test_last_choice_is_the_demo():
