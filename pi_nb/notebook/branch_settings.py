@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pi_nb.harness.agent import AgentHarness
 
-__all__ = ["BranchSettings"]
+__all__ = ["BranchSettings", "Moved", "moved"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +37,23 @@ class BranchSettings:
         if self.tools != before.tools:
             changes.append(f"tools are {', '.join(self.tools) or 'none'} here")
         return "; ".join(changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A move of the leaf: whether a hook cancelled it, the text to be edited, and what is set otherwise there."""
+
+    cancelled: bool
+    editor_text: str | None
+    changes: str
+
+
+async def moved(harness: AgentHarness, target: str | None, **options: Any) -> Moved:
+    """Move the leaf; return what came of it.
+
+    Raises:
+        HarnessError: As for :meth:`AgentHarness.navigate_tree`.
+    """
+    before = BranchSettings.of(harness)
+    result = await harness.navigate_tree(target, **options)
+    return Moved(result.cancelled, result.editor_text, BranchSettings.of(harness).since(before))

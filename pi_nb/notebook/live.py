@@ -7,10 +7,11 @@ that is coming as one provisional row.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pi_nb.harness import events
 from pi_nb.harness.agent import AgentHarness
+from pi_nb.notebook.branch_settings import Moved, moved
 from pi_nb.notebook.growing import Growing, Rows
 from pi_nb.notebook.toolbox import configured_tools
 from pi_nb.notebook.tree_agent import NotebookTreeAgent
@@ -76,12 +77,12 @@ class Live:
                 self._owner.call(self._agent.catch_up)
         return self._view
 
-    def _move(self, target: str | None) -> Any:
+    async def _move(self, target: str | None) -> Moved:
         """Move the leaf with the harness that counts now: settings may have made another one."""
-        return self._runtime.harness.navigate_tree(target)
+        return await moved(self._runtime.harness, target)
 
-    def _put_back(self, leaf: str | None, extra: Mapping[str, str]) -> Any:
-        return self._runtime.harness.navigate_tree(leaf, exact=True, extra=extra)
+    async def _put_back(self, leaf: str | None, extra: Mapping[str, str]) -> Moved:
+        return await moved(self._runtime.harness, leaf, exact=True, extra=extra)
 
     def retire(self) -> TreeView | None:
         """Let another take over, with the view if there is one."""

@@ -9,12 +9,14 @@ from pi_nb.harness.estimate import estimate_context
 from pi_nb.notebook.caption import clean, money
 from pi_nb.notebook.doing import doing
 from pi_nb.notebook.references import short
+from pi_nb.notebook.sent import sent_of
 from pi_nb.session.entries import MessageEntry, ModelChangeEntry
 from pi_nb.views.entry_line import entry_line
 from pi_nb.views.outline import outline
 
 if TYPE_CHECKING:
     from pi_nb.notebook.runtime import Runtime
+    from pi_nb.session.context import Context
     from pi_nb.session.tree import Session
 
 __all__ = ["brief", "facts", "last_message", "leaf_line", "status_html", "status_text", "why_model"]
@@ -26,6 +28,7 @@ def facts(runtime: Runtime) -> list[tuple[str, str]]:
     """Return the status as names and values."""
     session, harness = runtime.session, runtime.harness
     context = session.context()
+    sent = sent_of(context, harness.model)
     model = str(harness.model) if harness.model else "none"
     tools = ", ".join(harness.active_tool_names) or "none"
     found = [
@@ -37,10 +40,7 @@ def facts(runtime: Runtime) -> list[tuple[str, str]]:
         ("question", _question(runtime)),
         ("thinking", harness.thinking_level),
         ("tools", tools),
-        (
-            "context",
-            f"{len(context.items)} messages, about {estimate_context(context, session.path()).tokens:,} tokens",
-        ),
+        ("context", _size(context, sent.context, session)),
         ("cost", _cost(session)),
     ]
     notes = [("note", text) for text in (*session.warnings, *harness.notices)]
@@ -100,6 +100,16 @@ def brief(session: Session, entry_id: str | None) -> str:
         return ""
     line = " ".join(str(entry_line(entry)).replace("\\n", " ").split())
     return line if len(line) <= PREVIEW else line[: PREVIEW - 1] + "…"
+
+
+def _size(context: Context, sent: Context, session: Session) -> str:
+    """Return how much a model is sent: what the provider counted last, and a guess for what followed."""
+    size = estimate_context(sent, session.path())
+    count = len(context.items)
+    some = f", {len(sent.items)} of them sent" if len(sent.items) < count else ""
+    known = " as the provider counted" if size.usage_tokens and not size.trailing_tokens else ""
+    known = f", {size.usage_tokens:,} of them counted by the provider" if size.usage_tokens and not known else known
+    return f"{count} messages{some}, about {size.tokens:,} tokens{known}"
 
 
 def _run(runtime: Runtime) -> str:

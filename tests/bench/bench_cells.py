@@ -20,7 +20,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.browser.jupyter import Notebook, browser, serve, write_notebook  # noqa: E402
+from tests.browser.jupyter import Notebook, browser, serve, write_notebook
 
 SETUP = """%load_ext pi_nb
 import time, comm, psutil, pi_nb, pi_nb.notebook as _nb

@@ -275,6 +275,20 @@ def test_a_blocking_cell_during_a_background_run(lab: Server, open_notebook: Ope
     nb.wait_idle(4)
 
 
+def test_a_click_says_which_model_counts_there(lab: Server, open_notebook: Opener, page: Any) -> None:
+    """A branch has its own model: the line about the move says which it is there, as %pi_checkout does."""
+    script = "import pi_nb, pi_nb.notebook as n\nfrom pi_nb import Registry, Reply, ScriptedProvider\n"
+    script += "n.current().registry = Registry([ScriptedProvider([Reply('Nice to meet you')])])"
+    cells = [f"%load_ext pi_nb\n{script}\n%pi_model scripted:one", "%%pi\nMy name is Ada.", "%pi_model scripted:other"]
+    nb = opened(lab, open_notebook, [*cells, "%pi_tree"])
+    page.locator(".pi-tree .pt-row", has_text="Nice to meet").first.click()
+    page.wait_for_function(
+        "() => document.querySelector('.pi-tree .pt-said')?.innerText.includes('Model is scripted:one here.')"
+    )
+    snap(page, "click-model")
+    assert nb.prompt(3)
+
+
 def test_columns_scroll_on_a_narrow_page(lab: Server, open_notebook: Opener, page: Any) -> None:
     """Several answers side by side keep their width; the page scrolls them and does not overflow itself."""
     nb = open_notebook(lab, ["%load_ext pi_nb", "%%pi --n 5\nMy name is Ada.", "%pi_checkout cell:2.3", "%pi"])

@@ -351,7 +351,12 @@ def test_status_says_where_and_why(kernel: Any) -> None:
     assert "PI_NB_MODEL is set" in text
     assert "not written before the first prompt" in text
     kernel.run("%pi hi")
-    assert "2 messages" in kernel.run("%pi").answer["text/plain"]
+    assert "2 messages, about " in kernel.run("%pi").answer["text/plain"]
+    assert " as the provider counted" in kernel.run("%pi").answer["text/plain"]
+    kernel.run("script(Reply('word ' * 400, stop_reason='aborted', error='Request was aborted'))\n%pi more")
+    status = kernel.run("%pi").answer["text/plain"]
+    assert "4 messages, 3 of them sent, about " in status
+    assert " of them counted by the provider" in status
 
 
 def test_completion(kernel: Any) -> None:

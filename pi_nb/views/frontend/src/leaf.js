@@ -56,7 +56,7 @@ export class Leaf {
   }
 
   /**
-   * @param {{leaf: string|null, previous: string|null, editor_text?: string|null, line?: string, line_number?: number|null}} answer
+   * @param {{leaf: string|null, previous: string|null, editor_text?: string|null, changes?: string, line?: string, line_number?: number|null}} answer
    * @param {number} node
    * @param {number} offset
    */
@@ -81,14 +81,15 @@ export class Leaf {
   }
 
   /**
-   * @param {{leaf: string|null, editor_text?: string|null}} answer
+   * @param {{leaf: string|null, editor_text?: string|null, changes?: string}} answer
    * @param {number} node
    */
   #moved(answer, node) {
     const where = answer.leaf === null ? "the start of the session" : short(answer.leaf);
     const text = this.view.state.tree.rows[node]?.text;
-    if (answer.editor_text) return `Checked out ${where}, just before ${quote(answer.editor_text)}.`;
-    return `Checked out ${where}${text ? ` ${quote(text)}` : ""}.`;
+    const changes = answer.changes ? ` ${answer.changes[0].toUpperCase()}${answer.changes.slice(1)}.` : "";
+    if (answer.editor_text) return `Checked out ${where}, just before ${quote(answer.editor_text)}.${changes}`;
+    return `Checked out ${where}${text ? ` ${quote(text)}` : ""}.${changes}`;
   }
 
   /** @param {Error} error */
