@@ -31,7 +31,7 @@ const SLIM = 340; // px of rows at most when the panel is below them
 const NARROW = 640; // px of width below which the panel goes under the rows
 const HINT = "Leaf: where the next prompt continues; the model sees the blue path down to it. Click a row to move it there, a prompt to go before it and edit its text. ? lists the keys.";
 const LOOK = "Leaf: where a next prompt would continue; the model sees the blue path down to it. Click a row to see what it would see there. ? lists the keys.";
-const HURRIED = 160; // ms between two looks of the panel while time is gone through
+const HURRIED = 300; // ms between two looks of the panel while time is gone through
 let views = 0;
 
 export class View {
