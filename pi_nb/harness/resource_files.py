@@ -169,7 +169,11 @@ class _Reader:
         if len(description) > _LONGEST_DESCRIPTION:
             self._fault(path, f"its description has {len(description)} characters, more than {_LONGEST_DESCRIPTION}")
         alone = fields.get("disable-model-invocation") is True
-        self._keep(self.skills, Skill(name, description, body, path.absolute().as_posix(), for_model=not alone), path)
+        self._keep(
+            self.skills,
+            Skill(name, description, body, path.absolute().as_posix(), disable_model_invocation=alone),
+            path,
+        )
 
     def read_template(self, path: Path) -> None:
         """Take in one prompt template."""

@@ -24,14 +24,14 @@ class Skill:
         description: When it is useful, for the system prompt.
         content: The instructions.
         file_path: Where they come from; relative paths in them start at its directory.
-        for_model: False if only the user may call it: :meth:`Resources.for_system_prompt` leaves it out.
+        disable_model_invocation: True if only the user may call it: :meth:`Resources.for_system_prompt` leaves it out.
     """
 
     name: str
     description: str
     content: str
     file_path: str = ""
-    for_model: bool = True
+    disable_model_invocation: bool = False
 
     def invocation(self, extra: str | None = None) -> str:
         """Return the prompt that puts the skill to use, followed by what the user adds."""
@@ -104,7 +104,7 @@ class Resources:
 
     def for_system_prompt(self) -> str:
         """Return the skills a model may put to use by itself, for a system prompt; empty if there are none."""
-        skills = [skill for skill in self.skills if skill.for_model and skill.file_path]
+        skills = [skill for skill in self.skills if skill.file_path and not skill.disable_model_invocation]
         if not skills:
             return ""
         listed = "\n".join(f"- {skill.name} ({skill.file_path}): {skill.description}" for skill in skills)

@@ -449,7 +449,7 @@ def _plain(value: Any) -> Any:
 
 def _resource(value: Skill | PromptTemplate) -> dict[str, Any]:
     fields = {_camel(name): getattr(value, name) for name in value.__dataclass_fields__}
-    return {key: item for key, item in fields.items() if item != ""}
+    return {key: item for key, item in fields.items() if item}  # what is unset is not there
 
 
 def _camel(name: str) -> str:
