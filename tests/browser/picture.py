@@ -26,7 +26,7 @@ def main(target: Path) -> None:
     with tempfile.TemporaryDirectory() as folder, serve(Path(folder), env={"PI_NB_DEMO_PACE": "0"}) as server:
         write_notebook(Path(folder) / "boats.ipynb", CELLS)
         with browser() as chrome:
-            context = chrome.new_context(viewport={"width": 1240, "height": 860}, device_scale_factor=1.6)
+            context = chrome.new_context(viewport={"width": 1240, "height": 925}, device_scale_factor=1.6)
             page = context.new_page()
             page.add_init_script("localStorage.clear()")
             notebook = Notebook(page, server, "boats.ipynb")
