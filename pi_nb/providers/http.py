@@ -278,8 +278,11 @@ class HttpProvider(ABC):
         hint = error.hint
         if error.code == "not_found":
             hint = await self._did_you_mean(model_id) or hint
+        return self._redacted(error, f"{self._name}: {error}", hint)
+
+    def _redacted(self, error: ProviderError, text: str, hint: str) -> ProviderError:
         return ProviderError(
-            self._key.redact(f"{self._name}: {error}"),
+            self._key.redact(text),
             code=error.code,  # type: ignore[arg-type]
             hint=hint,
             status=error.status,
@@ -307,7 +310,8 @@ class HttpProvider(ABC):
         with translated(self._shown_url):
             response = await client.get(f"{self._base_url}{path}", auth=_Signature(self._sign), timeout=5)
         if response.status_code >= 300:
-            raise failure(response.content, status=response.status_code, headers=response.headers)
+            error = failure(response.content, status=response.status_code, headers=response.headers)
+            raise self._redacted(error, str(error), error.hint)
         return response.json()
 
 

@@ -185,7 +185,7 @@ def test_a_server_tells_its_models(family):
     ("answer", "told"),
     [
         (Answer([1.0, b"{}"]), "did not tell its models within 0.2 s"),
-        (refusal(401, {"error": {"message": "bad key"}}), "bad key"),
+        (refusal(401, {"error": {"message": "bad key test-key"}}), "bad key [key]"),
         (refusal(200, b"<html>"), "no list of models"),
         (refusal(200, {"data": 3}), "no list of models"),
     ],
