@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import anywidget
 import traitlets
+from IPython.core.getipython import get_ipython
 from IPython.display import display
 
 from pi_nb.errors import PiError, SessionError
@@ -313,6 +314,9 @@ class TreeView(anywidget.AnyWidget):
     def _ipython_display_(self, **options: Any) -> None:
         """Display the still picture of the tree and, in the output after it, the widget that takes its place."""
         self._still.show()
+        ip = get_ipython()
+        if ip is not None and not hasattr(ip, "kernel"):
+            return  # a terminal: the picture is all that can be seen
         data, metadata = super()._repr_mimebundle_(**options) or ({}, {})
         display({**data, "text/plain": NOTE}, metadata=metadata, raw=True)
 

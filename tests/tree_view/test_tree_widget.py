@@ -5,6 +5,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import os
+import re
+import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -321,8 +325,13 @@ def test_a_checkout_is_awaited_on_the_loop_that_runs(memory: Session, comms: Com
     async def run() -> list[Any]:
         _, comm = view_of(memory, comms, checkout=navigate)
         assert comm.ask({"op": "checkout", "id": 1, "entry": parts.answer}) == []
-        await asyncio.sleep(0.1)
-        return [message["content"] for message in comm.take() if message["method"] == "custom"]
+        answers: list[Any] = []
+        for _ in range(500):
+            await asyncio.sleep(0.02)
+            answers += [message["content"] for message in comm.take() if message["method"] == "custom"]
+            if answers:
+                break
+        return answers
 
     (answer,) = asyncio.run(run())
     assert (answer["op"], answer["leaf"]) == ("ack", parts.answer)
@@ -479,6 +488,23 @@ def test_the_still_picture_is_an_output_of_its_own(
     settled(view)
     assert "Growing." in drawn[-1]["text/html"]
     view.close()
+
+
+def test_a_terminal_shows_the_tree_as_text(tmp_path: Path) -> None:
+    """In IPython without a notebook there are the rows, and no word of a widget that cannot be."""
+    code = (
+        "from pi_nb import InMemorySessionStorage, Session, TreeView\n"
+        "s = Session(InMemorySessionStorage())\n"
+        "s.append_message({'role': 'user', 'content': 'Hi'})\n"
+        "display(TreeView(s))\n"
+    )
+    (tmp_path / "cell.ipy").write_text(code)
+    command = [sys.executable, "-m", "IPython", "--no-banner", "--colors=NoColor", str(tmp_path / "cell.ipy")]
+    env = {**os.environ, "IPYTHONDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
+    shown = subprocess.run(
+        command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+    ).stdout
+    assert re.search(r"● user: Hi ◀ leaf\n$", shown.rstrip() + "\n")
 
 
 JSON = st.recursive(
