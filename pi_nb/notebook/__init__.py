@@ -15,12 +15,13 @@ The live tree speaks through ``tree_agent``: its prompts, without a cell, and wh
 pages are made in ``tree_files``.
 
 What a model may call is in ``toolbox``, its card in ``cards``. Before a call runs ``approvals`` decides, and ``asking``
-asks: with buttons or a line (``questions`` is what they show, ``receipts`` what stays). ``kernel_tool`` runs code on
-the main thread, as an errand (``main_thread``, ``execution``, ``capture``).
+asks: with buttons or a line (``questions`` is what they show, ``receipts`` what stays); ``askers`` knows which of
+several runs wants it, ``approving`` answers from another cell. ``kernel_tool`` runs code on the main thread, as an
+errand (``main_thread``, ``execution``, ``capture``).
 
-``extension`` loads and unloads, ``runtime`` holds what lives in between. ``typed`` and ``interpolate`` bring prompts
-in as they were written; ``markdown``, ``answer_html`` and ``answer_markdown`` take answers out, with nothing in them
-that could run. ``current()`` is the way in from Python.
+``extension`` loads and unloads, with a ``glance`` at the session's file; ``runtime`` holds what lives in between.
+``typed`` and ``interpolate`` bring prompts in as they were written; ``markdown``, ``answer_html`` and
+``answer_markdown`` take answers out, with nothing in them that could run. ``current()`` is the way in from Python.
 """
 
 from __future__ import annotations
