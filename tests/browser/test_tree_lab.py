@@ -29,15 +29,14 @@ def wait_leaf(page: Any, text: str, nth: int = 0) -> None:
 def test_a_kernel_that_is_shut_down_is_noticed(
     server: str, request: pytest.FixtureRequest, open_notebook: Opener, page: Any
 ) -> None:
-    """The view says so by itself, stays, and can be looked around in: rows, search, folds, what is known of contexts."""
+    """The view says so by itself, stays, and can be looked around in: rows, search, what is known of contexts."""
     nb = open_notebook(request.getfixturevalue(server), [LOAD, ADA, TEA, "%pi_tree"])
     for index in range(4):
         nb.run(index)
     wait_leaf(page, "tea")
     page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
-    page.wait_for_function(
-        "() => document.querySelector('.pt-link')?.textContent.includes('Not connected')", timeout=10_000
-    )
+    lost = "() => document.querySelector('.pt-link')?.textContent.includes('Not connected')"
+    page.wait_for_function(lost, timeout=10_000)
     tree = page.locator(".pi-tree")
     assert tree.is_visible()
     tree.locator(".pt-row", has_text="Nice to meet").first.click()
