@@ -25,7 +25,7 @@ window.makeModel = (state) => {
 
 // What the rows in view say, top down.
 window.rowsInView = () => {
-  const top = (row) => new DOMMatrix(getComputedStyle(row).transform).f;
+  const top = (row) => new DOMMatrix(row.style.transform).f; // where it belongs, also while it glides there
   const told = (cell) => /pt-(who|text|tags)/.test(cell.className);
   const rows = [...document.querySelectorAll("#here .pt-row")].sort((a, b) => top(a) - top(b));
   return rows.map((row) => [...row.children].filter(told).map((cell) => cell.textContent).join("|"));
