@@ -89,7 +89,7 @@ async def interrupted(client: Client, prompt: str, *, pieces: int = 1) -> Assist
     forget = client.harness.subscribe(lambda event: seen.release() if event.type == "message_update" else None)
     asking = asyncio.create_task(client.harness.prompt(prompt))
     for _ in range(pieces):
-        await asyncio.wait_for(seen.acquire(), 30)
+        await asyncio.wait_for(seen.acquire(), 60)
     await client.harness.abort()
     answer = await asyncio.wait_for(asking, 10)
     forget()
