@@ -2,9 +2,9 @@
 
     python tests/bench/bench_load_ext.py --kernel PYTHON [--rounds 7] [--entries 200]
 
-``PYTHON`` is an interpreter that has pi_nb, ipykernel, ipywidgets and jupyter_ai_magics. Each figure is the kernel's own
-time around the magic, in a process of its own that has imported ipywidgets before. *back* is a notebook that returns to
-its session, of as many entries as asked for.
+``PYTHON`` is an interpreter that has pi_nb, ipykernel, ipywidgets and jupyter_ai_magics. Each figure is the kernel's
+own time around the magic, in a process of its own that has imported ipywidgets before. *back* is a notebook that
+returns to its session, of as many entries as asked for.
 """
 
 from __future__ import annotations
