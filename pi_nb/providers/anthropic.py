@@ -46,9 +46,10 @@ class AnthropicProvider(HttpProvider):
     """
 
     api = "anthropic-messages"
+    service = ANTHROPIC
 
     def __init__(self, **options: Unpack[Options]) -> None:
-        super().__init__(ANTHROPIC, **options)
+        super().__init__(**options)
         self._base_url = self._base_url.removesuffix("/v1")  # which its own client does not want
 
     def model(self, model_id: str) -> Model:

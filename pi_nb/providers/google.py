@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, TypeGuard, Unpack
+from typing import Any, TypeGuard
 from uuid import uuid4
 
 from pi_nb.errors import ProviderError
@@ -27,7 +27,7 @@ from pi_nb.providers.base import Request, StreamEvent, ToolSpec
 from pi_nb.providers.builder import MessageBuilder
 from pi_nb.providers.catalogue import look_up
 from pi_nb.providers.failures import failure
-from pi_nb.providers.http import HttpProvider, Options, Reader, event_json
+from pi_nb.providers.http import HttpProvider, Reader, event_json
 from pi_nb.providers.loose import as_count, as_index, as_list, as_object, as_text
 from pi_nb.providers.service import GOOGLE
 from pi_nb.providers.sse import ServerSentEvent
@@ -41,16 +41,10 @@ _NO_SIGNATURE = "skip_thought_signature_validator"
 
 
 class GoogleProvider(HttpProvider):
-    """Gemini.
-
-    Args:
-        options: As :class:`~pi_nb.providers.http.HttpProvider` has them.
-    """
+    """Gemini."""
 
     api = "google-generative-ai"
-
-    def __init__(self, **options: Unpack[Options]) -> None:
-        super().__init__(GOOGLE, **options)
+    service = GOOGLE
 
     def model(self, model_id: str) -> Model:
         """Return what is known of a model."""

@@ -79,7 +79,6 @@ class HttpProvider(ABC):
     stream closes its connection at once.
 
     Args:
-        service: Whom to ask.
         api_key: The key, or a function that returns it; None for the service's environment variables, or the keyring,
             when a request is made.
         base_url: None for the service's environment variable, or its usual address.
@@ -89,10 +88,10 @@ class HttpProvider(ABC):
     """
 
     api: ClassVar[str]
+    service: Service  # whom to ask: most classes have one, of their own
 
     def __init__(
         self,
-        service: Service,
         *,
         api_key: str | Callable[[], str] | None = None,
         base_url: str | None = None,
@@ -100,9 +99,9 @@ class HttpProvider(ABC):
         timeouts: Timeouts | None = None,
         network: Network | None = None,
     ) -> None:
-        self._name = name or service.name
-        self._base_url = (base_url or service.url()).rstrip("/")
-        self._key = Key(api_key, env=service.key_env, needed=service.needs_key)
+        self._name = name or self.service.name
+        self._base_url = (base_url or self.service.url()).rstrip("/")
+        self._key = Key(api_key, env=self.service.key_env, needed=self.service.needs_key)
         self._timeouts = timeouts or Timeouts.of_environment()
         self._clients = Clients(self._timeouts, network or Network())
 

@@ -48,8 +48,8 @@ class OpenAIChatProvider(HttpProvider):
     api = "openai-completions"
 
     def __init__(self, dialect: str | Dialect = "openai", **options: Unpack[Options]) -> None:
-        self.dialect = DIALECTS[dialect] if isinstance(dialect, str) else dialect
-        super().__init__(self.dialect, **options)
+        self.service = self.dialect = DIALECTS[dialect] if isinstance(dialect, str) else dialect
+        super().__init__(**options)
 
     def model(self, model_id: str) -> Model:
         """Return what is known of a model."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any
 
 from pi_nb.messages import (
     AssistantMessage,
@@ -28,7 +28,7 @@ from pi_nb.providers.base import Request, ToolSpec
 from pi_nb.providers.blocks import is_native
 from pi_nb.providers.builder import MessageBuilder
 from pi_nb.providers.catalogue import look_up
-from pi_nb.providers.http import HttpProvider, Options, Reader
+from pi_nb.providers.http import HttpProvider, Reader
 from pi_nb.providers.responses_reader import ResponsesReader
 from pi_nb.providers.service import OPENAI_RESPONSES
 from pi_nb.providers.thinking import openai_effort, openai_levels
@@ -38,16 +38,10 @@ __all__ = ["OpenAIResponsesProvider"]
 
 
 class OpenAIResponsesProvider(HttpProvider):
-    """OpenAI, or a server that speaks its Responses API.
-
-    Args:
-        options: As :class:`~pi_nb.providers.http.HttpProvider` has them.
-    """
+    """OpenAI, or a server that speaks its Responses API."""
 
     api = "openai-responses"
-
-    def __init__(self, **options: Unpack[Options]) -> None:
-        super().__init__(OPENAI_RESPONSES, **options)
+    service = OPENAI_RESPONSES
 
     def model(self, model_id: str) -> Model:
         """Return what is known of a model."""
