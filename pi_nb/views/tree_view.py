@@ -257,7 +257,8 @@ class TreeView(anywidget.AnyWidget):
         have = content.get("have")
         known = content.get("epoch") == self.epoch and isinstance(have, int) and 0 <= have <= len(self.session)
         start = have if known and isinstance(have, int) else 0
-        self._say(tree_answers.delta(self.session, epoch=self.epoch, start=start))
+        rows = tree_answers.delta(self.session, epoch=self.epoch, start=start)
+        self._say({**rows, "status": self.status})  # should the word that a run has ended be lost
 
     def _on_restore(self, content: Mapping[str, Any]) -> Any:
         marks = {name: content[name] for name in ("undoes", "redoes") if isinstance(content.get(name), str)}

@@ -125,17 +125,17 @@ test("a kernel that does not answer is busy after 300 ms and silent after 10 s, 
   mock.timers.reset();
 });
 
-test("a lost question about rows is asked once more, not for ever", () => {
+test("a lost question about rows is asked again some times, not for ever", () => {
   mock.timers.enable({ apis: ["setTimeout", "Date"], now: 1_000_000 });
   const { model, store } = start();
   store.sync();
   for (let second = 0; second < 11; second++) mock.timers.tick(1000);
   assert.equal(model.sent.length, 2);
-  for (let second = 0; second < 60; second++) mock.timers.tick(1000);
-  assert.equal(model.sent.length, 2);
+  for (let second = 0; second < 200; second++) mock.timers.tick(1000);
+  assert.equal(model.sent.length, 7);
   assert.equal(store.link, "silent");
   model.set("rev", 5);
-  assert.equal(model.sent.length, 3);
+  assert.equal(model.sent.length, 8);
   store.close();
   mock.timers.reset();
 });
@@ -230,6 +230,22 @@ test("a kernel that says goodbye is gone at once, and one that speaks again is b
   model.say(delta(1, [say("b", "a")]));
   assert.deepEqual([store.link, store.tree.size], ["ok", 3]);
   store.close();
+});
+
+test("that a run has ended is learnt from the next delta, which is asked for when nothing is heard", () => {
+  mock.timers.enable({ apis: ["setTimeout", "Date"], now: 1_000_000 });
+  const { model, store, changes } = start({ status: "running" });
+  store.sync();
+  model.say(delta(0, [say("a", null)], { status: "running" }));
+  const asked = model.sent.length;
+  mock.timers.tick(5100);
+  assert.equal(model.sent.length, asked + 1);
+  model.say(delta(1, [say("b", "a")], { status: "idle" }));
+  assert.deepEqual([store.status, changes], ["idle", ["reset", "status", "rows"]]);
+  mock.timers.tick(60_000);
+  assert.equal(model.sent.length, asked + 1);
+  store.close();
+  mock.timers.reset();
 });
 
 test("an answer that comes to nothing goes away by itself", () => {

@@ -23,6 +23,8 @@ import { LIVE, Tree } from "./tree.js";
 
 const BUSY_AFTER = 300; // ms
 const SILENT_AFTER = 10_000;
+const PERSISTENT = 6; // times a question for rows is asked again
+const QUIET_FOR = 5000; // ms of silence in a run after which is asked whether it still goes on
 const GONE = "there is no connection to a kernel.";
 const PROBED = 1200; // ms within which a kernel that is there answers when the host says that the connection changed
 
@@ -54,8 +56,9 @@ export class Store {
     this.number = 0;
     /** When the sync in flight was asked for; 0 if none. */
     this.syncing = 0;
-    this.again = false;
+    /** How often the open question was asked again. */ this.again = 0;
     /** @type {ReturnType<typeof setTimeout>|undefined} */ this.watch = undefined;
+    /** @type {ReturnType<typeof setTimeout>|undefined} */ this.pulse = undefined;
     /** Runs while it is not known whether the kernel is still there. @type {ReturnType<typeof setTimeout>|undefined} */
     this.probing = undefined;
     this.offs = this.#listen();
@@ -82,6 +85,7 @@ export class Store {
   close() {
     for (const off of this.offs) off();
     clearTimeout(this.watch);
+    clearTimeout(this.pulse);
     this.lives.clear();
     clearTimeout(this.probing);
     this.waiting.clear();
@@ -102,9 +106,20 @@ export class Store {
     for (const listener of [...this.listeners]) listener(change);
   }
 
-  #setStatus() {
-    this.status = String(this.model.get("status") ?? "idle");
-    this.#emit("status");
+  /** @param {string} [told]  By a delta, which may know better than the trait. */
+  #setStatus(told) {
+    const before = this.status;
+    this.status = told ?? String(this.model.get("status") ?? "idle");
+    this.#listenOn();
+    if (told === undefined || told !== before) this.#emit("status");
+    // The word that the log has grown may have been lost.
+    if (told === undefined && this.status !== "running" && this.epoch) this.sync();
+  }
+
+  /** While a run is under way and nothing is heard, ask now and again: that it has ended may have been lost. */
+  #listenOn() {
+    clearTimeout(this.pulse);
+    if (this.status === "running") this.pulse = setTimeout(() => (this.sync(), this.#listenOn()), QUIET_FOR);
   }
 
   /** How the agent behind this view stands; null if there is none. @returns {import("./types.js").AgentState|null} */
@@ -182,7 +197,8 @@ export class Store {
   receive(message) {
     if (!message || typeof message !== "object") return;
     clearTimeout(this.probing);
-    if (message.op === "bye") return this.#setLink("closed");
+    if (message.op === "bye") return clearTimeout(this.pulse), this.#setLink("closed");
+    this.#listenOn();
     if (this.link === "closed") this.#setLink("ok");
     if (message.op === "delta") this.#delta(message);
     else if (message.op === "live") this.lives.take(message.rows ?? {});
@@ -225,7 +241,7 @@ export class Store {
   /** @param {Delta} delta */
   #delta(delta) {
     this.syncing = 0;
-    this.again = false;
+    this.again = 0;
     const fresh = delta.epoch !== this.epoch;
     if (fresh && delta.from > 0) return this.#restart(delta.epoch);
     if (fresh) this.#reset(delta.epoch);
@@ -245,7 +261,7 @@ export class Store {
 
   /** The question or its answer may have been lost: ask once more. */
   #askAgain() {
-    this.again = true;
+    this.again += 1;
     this.syncing = 0;
     this.sync();
   }
@@ -257,6 +273,7 @@ export class Store {
       if (label) this.labels.set(id, label);
       else this.labels.delete(id);
     }
+    if (delta.status !== undefined) this.#setStatus(delta.status);
     if (delta.name !== undefined) this.name = delta.name;
     if (delta.session !== undefined) this.session = delta.session;
     if (delta.file !== undefined) this.file = delta.file;
@@ -301,7 +318,7 @@ export class Store {
     const age = Date.now() - since;
     this.#setLink(judged(age, heard ? "ok" : this.link));
     if (age < SILENT_AFTER) this.watch = setTimeout(() => this.#arm(), Math.max(20, (age < BUSY_AFTER ? BUSY_AFTER : SILENT_AFTER) - age));
-    else if (this.syncing && !this.again) this.#askAgain();
+    else if (this.syncing && this.again < PERSISTENT) this.#askAgain();
   }
 }
 

@@ -33,6 +33,7 @@
  * @property {Row[]} rows
  * @property {string|null} leaf
  * @property {Record<string, string|null>} labels
+ * @property {string} [status]    As the trait; the trait's change may have been lost.
  * @property {string|null} [name]
  * @property {string|null} [session]
  * @property {string|null} [file]
