@@ -171,12 +171,14 @@ class Index:
             raise SessionError(f"There is no entry {entry_id}.", code="not_found")
         up = self._up
         found: list[int] = []
-        take, most = found.append, len(up)
-        while position >= 0:
+        take = found.append
+        for _ in range(len(up)):  # no path is longer than the log
+            if position < 0:
+                break
             take(position)
-            if len(found) > most:
-                raise SessionError(f"The path to entry {entry_id} goes in circles.", code="invalid_session")
             position = up[position]
+        if position >= 0:
+            raise SessionError(f"The path to entry {entry_id} goes in circles.", code="invalid_session")
         if position == _MISSING and not self.repaired:
             self._refuse_orphan(found[-1])
         found.reverse()

@@ -177,7 +177,7 @@ class JsonlSessionStorage(IndexedStorage):
         with self.lock:
             if self._why_read_only is not None:
                 self._refuse(self._why_read_only)
-            line = line_of(fields)
+            line = line_of(fields, end=b"\n")
             if self._log.exists:
                 self._write_line(line)
             elif fields["type"] in _SPOKEN:
@@ -205,7 +205,7 @@ class JsonlSessionStorage(IndexedStorage):
                 return
             if state is not State.SAME:
                 self._catch_up(state)
-            self._log.append(line + b"\n")
+            self._log.append(line)
         except OSError as error:
             raise self._failure(error) from error
         if self._log.missed:
@@ -222,7 +222,7 @@ class JsonlSessionStorage(IndexedStorage):
             if holder is not None:
                 self._holder = holder
                 self._refuse(f"it is being written by {holder_text(holder)}")
-            self._log.create(self._contents() + (line + b"\n" if line else b""))
+            self._log.create(self._contents() + line)
         except OSError as error:
             raise self._failure(error) from error
 

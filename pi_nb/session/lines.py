@@ -144,18 +144,22 @@ class _Reader:
         self._at = match.end() if match else self._at
 
 
-def encode(value: Any) -> bytes:
-    """Return compact JSON of one value, without a line break, as pi writes it.
+def encode(value: Any, *, end: bytes = b"") -> bytes:
+    """Return compact JSON of one value, as pi writes it.
 
     Values such as messages and entries may be in it anywhere; they are written as :meth:`Value.to_wire` says.
+
+    Args:
+        value: The value.
+        end: What to put behind it: nothing, or a line feed.
 
     Raises:
         ValueError: A number is NaN or infinite, or something is of a type JSON does not have.
     """
     try:
-        data = orjson.dumps(value, default=fields_of)
+        data = orjson.dumps(value, fields_of, orjson.OPT_APPEND_NEWLINE if end else None)
     except TypeError:  # lone surrogates, deep nesting, integers beyond 64 bits, keys that are not strings
-        return "".join(_pieces(value)).encode()
+        return "".join(_pieces(value)).encode() + end
     if data.rfind(b"null") >= 0:  # orjson writes NaN as null: make sure it is one (rfind takes half of find's time)
         _refuse_nan(value)
     return data

@@ -335,14 +335,14 @@ def sound_fields(entry: Entry) -> dict[str, Any]:
     return fields
 
 
-def line_of(fields: Mapping[str, Any]) -> bytes:
-    """Return the line of an entry, without the line break.
+def line_of(fields: Mapping[str, Any], *, end: bytes = b"") -> bytes:
+    """Return the line of an entry, without a line break or with the one that is given.
 
     Raises:
         SessionError: ``invalid_entry`` if it holds what JSON cannot.
     """
     try:
-        return lines.encode(fields)
+        return lines.encode(fields, end=end)
     except ValueError as error:
         raise SessionError(f"The {fields['type']} entry cannot be written: {error}.", code="invalid_entry") from error
 

@@ -208,8 +208,10 @@ class SessionWriter:
     ) -> str:
         storage = self._storage
         with storage.lock:
-            parent_id = self._place(parent)
-            if parent is not LEAF and parent_id is not None and parent_id not in storage.index.positions:
+            index = storage.index
+            parent_id = index.leaf_id if parent is LEAF else parent
+            if parent_id is not None and parent_id not in index.positions:
+                self._place(parent)
                 raise SessionError(f"There is no entry {parent_id}.", code="not_found", path=self._file_text())
             new_id = entry_id or storage.new_id()
             self._write(kind, new_id, parent_id, fields, extra)
