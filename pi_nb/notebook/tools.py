@@ -25,7 +25,7 @@ __all__ = ["change", "overview_html", "overview_text"]
 FIRST_STEPS = """No tool is active: the model answers, and touches nothing. You choose what it may call:
   %pi_tools read,grep,find,ls   look at files in this folder, without asking
   %pi_tools --add python        run code in this kernel; each call is asked about
-  %pi_tools --add my_function   a function of yours, made a tool with @pi_nb.tool"""
+  %pi_tools --add my_function   a function of yours, made a tool: import pi_nb, and @pi_nb.tool above it"""
 
 
 def change(runtime: Runtime, given: argparse.Namespace) -> list[str]:
@@ -34,7 +34,7 @@ def change(runtime: Runtime, given: argparse.Namespace) -> list[str]:
     Raises:
         UserError: There is no such tool or rule, or a rule cannot be saved.
     """
-    said = [*_choose(runtime, given), *_decide(runtime, given)]
+    said = [*_choose(runtime, given), *_decide(runtime, given), *_unasked(runtime, given)]
     if given.reset:
         forgotten = runtime.approvals.reset()
         said.append("The default rules count again." + (" What was saved is forgotten." if forgotten else ""))
@@ -52,6 +52,23 @@ def _choose(runtime: Runtime, given: argparse.Namespace) -> Iterator[str]:
     if wanted is not None:
         runtime.wait(runtime.harness.set_tools(tuple(runtime.tools.values()), wanted))
         yield f"Active on this branch: {', '.join(wanted) or 'none'}."
+
+
+def _unasked(runtime: Runtime, given: argparse.Namespace) -> Iterator[str]:
+    """Yield what to know of the user's own functions among tools that were chosen: nobody is asked about them."""
+    chosen = names_of([*(given.words or ()), given.add or ""])
+    own = [tool.name for name in chosen if (tool := _own(runtime, name)) is not None]
+    decided, cwd = runtime.approvals.decided(), runtime.approvals.current.cwd
+    free = [name for name in own if _calls(name, True, decided, cwd) == _VERDICTS["allow"]]
+    if free:
+        run = "runs" if len(free) == 1 else "run"
+        yield f"{', '.join(free)} {run} without asking; %pi_tools --ask {','.join(free)} changes that."
+
+
+def _own(runtime: Runtime, name: str) -> NotebookTool | None:
+    """Return a function of the user's by the name it was chosen by: the model's, or that of its variable."""
+    found = runtime.tools.get(name) or runtime.tools.get(getattr(runtime.ip.user_ns.get(name), "name", ""))
+    return found if isinstance(found, NotebookTool) else None
 
 
 def _wanted(runtime: Runtime, given: argparse.Namespace) -> tuple[str, ...] | None:

@@ -90,14 +90,15 @@ def test_names_are_completed_also_after_a_comma(kernel: Any) -> None:
 
 
 def test_a_function_of_the_users_runs_unless_a_rule_says_otherwise(kernel: Any) -> None:
-    """Adding one is consent enough; --ask takes that back."""
+    """Adding one is consent enough, which is said; --ask takes that back."""
     kernel.run(
         "from pi_nb.messages import ToolCall\n@pi_nb.tool\ndef own(n: int) -> int:\n    'Mine.'\n    return n + 1"
     )
-    kernel.run("%pi_tools --add own")
+    assert "\nown runs without asking; %pi_tools --ask own changes that.\n" in kernel.run("%pi_tools --add own").stream
     code = "script(Reply([ToolCall(id='c', name='own', arguments={'n': 1})]), Reply('done'))"
     kernel.run(code)
     assert "✓ done" in kernel.run("%pi go", stdin=False).answer["text/plain"]
     kernel.run(code)
     kernel.run("%pi_tools --ask own")
+    assert kernel.run("%pi_tools own").stream == "Active on this branch: own.\n"
     assert "✗ not run" in kernel.run("%pi go", stdin=False).answer["text/plain"]
