@@ -7,6 +7,7 @@ in text and code; a prompt that needs it literally is sent with ``%%pi --raw``.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any
@@ -43,11 +44,18 @@ def interpolate(text: str, evaluate: Callable[[str], Any]) -> str:
 
 
 def as_prompt_text(value: Any) -> str:
-    """Return a value as a model should read it: text as it is, a table as Markdown, anything else as its repr."""
+    """Return a value as a model should read it: text and NumPy's numbers as they are, a table as Markdown, else its repr."""
     if isinstance(value, str):
         return value
+    if _is_numpy_scalar(value):
+        return str(value)  # 6, where its repr says np.int64(6)
     table = _table(value)
     return repr(value) if table is None else table
+
+
+def _is_numpy_scalar(value: Any) -> bool:
+    numpy = sys.modules.get("numpy")  # there is none if nobody imported it
+    return numpy is not None and isinstance(value, numpy.generic)
 
 
 def _table(value: Any) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -32,6 +33,13 @@ def test_look_alikes_stay_as_typed(text: str) -> None:
 def test_expressions_are_evaluated() -> None:
     """Numbers come as repr, texts as they are, several in one prompt."""
     assert interpolate("$`x + 1` for $`name`, $`[name, x]`, {x}", evaluate) == "4 for Ada, ['Ada', 3], {x}"
+
+
+@pytest.mark.parametrize("number", ["np.int64(6)", "np.float64(0.5)", "np.float32(0.1)", "np.bool_(True)"])
+def test_numbers_of_numpy_are_numbers(number: str) -> None:
+    """A number that NumPy holds is sent as it is written, without its type."""
+    value = eval(number, {"np": np})
+    assert interpolate("$`n`", lambda _: value) == number.partition("(")[2].removesuffix(")")
 
 
 def test_a_value_is_not_looked_at_again() -> None:
