@@ -69,7 +69,8 @@ class _Command(argparse.ArgumentParser):
         """Return what was parsed; arguments that nothing knows are an error here, not one of the whole program."""
         known, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            hint = self.get_default("unknown_hint") or ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint and f' ({hint})'}")
         return known, unknown
 
 

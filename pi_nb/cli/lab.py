@@ -25,7 +25,7 @@ def add(commands: Any) -> None:
         "--dir", type=Path, default=Path("pi-nb-lab"), metavar="DIR", help="where to put it (default: ./pi-nb-lab)"
     )
     command.add_argument("options", nargs="*", metavar="-- OPTION", help="options for JupyterLab, after --")
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, unknown_hint="JupyterLab's own options go after --: pi-nb lab -- --no-browser")
 
 
 def run(args: argparse.Namespace) -> int:

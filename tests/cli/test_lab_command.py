@@ -38,6 +38,12 @@ def test_without_jupyterlab_it_says_what_to_install(
     assert not (tmp_path / "x").exists()
 
 
+def test_options_of_jupyterlab_before_the_dashes_are_told_where_to_go(capsys: pytest.CaptureFixture[str]) -> None:
+    """An option that only JupyterLab knows is a usage error that names the place for it."""
+    assert main(["lab", "--no-browser"]) == 2
+    assert "options go after --: pi-nb lab -- --no-browser" in capsys.readouterr().err
+
+
 def test_jupyterlab_serves_the_notebook(tmp_path: Path) -> None:
     """The command becomes JupyterLab, with the notebook in its root and the options it was given."""
     with socket.socket() as free:
