@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from pi_nb.errors import HarnessError
@@ -19,9 +19,13 @@ class Activities:
 
     At most one holds the session's leaf: a run at the leaf, a compaction or a branch summary. Runs with a place of
     their own may go on beside a run, but not beside a compaction or a branch summary.
+
+    Attributes:
+        settle: Is called when an activity is over that could not do so itself.
     """
 
     def __init__(self) -> None:
+        self.settle: Callable[[], None] = lambda: None
         self._holder: Activity | None = None
         self._beside: set[Activity] = set()
         self._tasks: dict[asyncio.Task[Any], Activity] = {}
@@ -115,7 +119,8 @@ class Activities:
 
     def _forget(self, task: asyncio.Task[Any]) -> None:
         """Count a task's activity as over, also if it was cancelled before it could say so itself."""
-        self.end(self._tasks.pop(task))
+        if self.end(self._tasks.pop(task)):
+            self.settle()
 
     def is_inside(self) -> bool:
         """Return whether the caller works for one of the activities, and so cannot wait for its end."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -81,6 +82,9 @@ class Runner:
     _home: str | None = field(default=None, init=False)
     _scattered: bool = field(default=False, init=False)
 
+    def __post_init__(self) -> None:
+        self.activities.settle = self._settle_anyway
+
     async def at_leaf(self, message: UserMessage, brief: Brief, news: Sequence[HarnessEvent] = ()) -> AssistantMessage:
         """Run at the session's leaf, which moves along; ``news`` is told first."""
         leaf_id = self._remember_home()
@@ -93,6 +97,7 @@ class Runner:
         self, message: UserMessage, brief: Brief, at: str | None, change: Change, listener: Listener | None
     ) -> BranchRun:
         """Begin a run at an entry of its own; the leaf is where it was when all such runs are over."""
+        asyncio.get_running_loop()  # raises before anything has begun
         config = self.config.copy()
         for _ in config.restore_at(self.session, at):
             continue
@@ -116,6 +121,13 @@ class Runner:
             self._scattered = False
             self.session.move_to(self._home)
         self.pending.flush()
+
+    def _settle_anyway(self) -> None:
+        """Settle after something that nobody may wait for any more, so that a failure is a notice."""
+        try:
+            self.settle()
+        except SessionError as error:
+            self.compactor.notices.append(str(error))
 
     def _run(
         self,

@@ -178,6 +178,54 @@ def test_cancelling_one_leaves_the_others():
     assert refusals(made.session) == []
 
 
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_run_that_is_cancelled_before_it_begins_leaves_nothing(others):
+    """The next prompt goes where the leaf was moved to, and what was set meanwhile is written."""
+    made, first = started(models=MODELS)
+    asyncio.run(made.harness.prompt("second"))
+
+    async def work():
+        for n in range(others):
+            made.harness.start(f"use {n}", at=first)
+        run = made.harness.start("b", at=first)
+        run.task.cancel()
+        await made.harness.set_model("scripted:two")
+        await made.harness.wait_for_idle()
+        assert run.task.cancelled()
+        assert made.session.context().model.model_id == "two"
+        made.session.move_to(first)
+        await made.harness.prompt("third")
+
+    asyncio.run(work())
+    assert made.said() == ["user: hi", "assistant: hello", "user: third", "assistant: re: third"]
+    assert made.harness.is_idle
+
+
+def test_a_run_cut_off_with_its_session_is_told_of(tmp_path):
+    """What cannot be written any more after such a run is a notice."""
+    made, first = started(folder=tmp_path, models=MODELS)
+
+    async def work():
+        run = made.harness.start("b", at=first)
+        await made.harness.set_model("scripted:two")
+        made.session.close()
+        run.task.cancel()
+        await made.harness.wait_for_idle()
+
+    asyncio.run(work())
+    assert made.harness.is_idle
+    assert "closed" in made.harness.notices[-1]
+
+
+def test_without_a_loop_nothing_begins():
+    """A run that cannot begin keeps nobody busy."""
+    made, leaf = started()
+    with pytest.raises(RuntimeError):
+        made.harness.start("x", at=leaf)
+    assert made.harness.is_idle
+    assert asyncio.run(made.harness.prompt("y")).text == "re: y"
+
+
 def test_an_abort_stops_all_of_them():
     """One abort ends every run, and the leaf is back."""
     made, leaf = started()
