@@ -16,14 +16,15 @@ from typing import Any
 
 from pi_nb.errors import SessionError, SessionLockedError
 from pi_nb.session import lines
-from pi_nb.session.entries import Entry, Header
+from pi_nb.session.entries import Header
 from pi_nb.session.header import CURRENT_VERSION
 from pi_nb.session.index import Index, envelope_fault
 from pi_nb.session.listing import refuse_taken_id
 from pi_nb.session.loading import Loaded, load
 from pi_nb.session.lock import WriterLock, holder_text
 from pi_nb.session.logfile import Durability, LogFile, State, keep_aside, spare_path
-from pi_nb.session.storage import IndexedStorage, line_of, sound_fields
+from pi_nb.session.rawlines import is_still
+from pi_nb.session.storage import IndexedStorage, line_of
 
 __all__ = ["JsonlSessionStorage", "header_line"]
 
@@ -160,20 +161,13 @@ class JsonlSessionStorage(IndexedStorage):
 
     # ------------------------------------------------------------ writing
 
-    def append(self, entry: Entry) -> None:
+    def append_fields(self, fields: dict[str, Any]) -> None:
         """Add an entry; it is durable when this returns, unless nothing has been said yet in a new session.
 
         Raises:
             SessionError: ``storage``: it could not be written and is not in memory either; ``locked``: somebody else
                 is writing; ``invalid_entry``: it holds what JSON cannot.
         """
-        fields = sound_fields(entry)
-        with self.lock:
-            self.append_fields(fields)
-            self._cache[len(self._index) - 1] = entry
-
-    def append_fields(self, fields: dict[str, Any]) -> None:
-        """Add an entry given as its fields. Errors as for :meth:`append`."""
         with self.lock:
             if self._why_read_only is not None:
                 self._refuse(self._why_read_only)
@@ -182,7 +176,10 @@ class JsonlSessionStorage(IndexedStorage):
                 self._write_line(line)
             elif fields["type"] in _SPOKEN:
                 self._write_whole(line)
-            self._index.lines.keep(fields)
+            if is_still(fields):
+                self._index.lines.keep(fields)
+            else:
+                self._index.lines.append(line)
             self._index.add(fields)
 
     def _refuse(self, why: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -48,9 +49,9 @@ def load(file: Path, *, repair: bool = False) -> Loaded:
             ``invalid_entry`` if a line is bad and ``repair`` is off.
     """
     try:
-        with _opened(file) as stream, no_collection():
+        with _opened(file) as stream, closing(read_pieces(stream)) as pieces, no_collection():
             identity = identity_of(stream.fileno())
-            scan = Scan(str(file), read_pieces(stream), repair=repair)
+            scan = Scan(str(file), pieces, repair=repair)
             scan.index.repaired = repair
             scan.index.link_all()
     except OSError as error:

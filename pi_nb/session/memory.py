@@ -10,7 +10,7 @@ from pi_nb.session import lines
 from pi_nb.session.entries import Entry, Header, parse_entry
 from pi_nb.session.fork import lines_to_fork
 from pi_nb.session.ids import new_session_id, now_iso
-from pi_nb.session.storage import IndexedStorage
+from pi_nb.session.storage import IndexedStorage, line_of
 from pi_nb.session.tree import Session
 
 __all__ = ["InMemorySessionRepo", "InMemorySessionStorage"]
@@ -35,17 +35,17 @@ class InMemorySessionStorage(IndexedStorage):
         """True once it is closed."""
         return self._closed
 
-    def append(self, entry: Entry) -> None:
-        """Add an entry.
+    def append_fields(self, fields: dict[str, Any]) -> None:
+        """Add an entry given as its fields.
 
         Raises:
-            SessionError: ``invalid_entry`` if it holds what JSON cannot; ``storage`` after :meth:`close`.
+            SessionError: ``invalid_entry`` if they hold what JSON cannot; ``storage`` after :meth:`close`.
         """
-        fields, line = self._encode(entry)
+        line = line_of(fields)
         with self.lock:
             if self._closed:
                 raise SessionError("The session is closed.", code="storage")
-            self._remember(fields, line, entry)
+            self._index.append(fields, line)
 
     def close(self) -> None:
         """Refuse appends from now on."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO, Final
 
@@ -13,7 +13,7 @@ PIECE: Final = 16 * 1024 * 1024
 """Bytes of a piece: long enough that two threads seldom wait for each other, short enough to begin soon."""
 
 
-def read_pieces(stream: BinaryIO, size: int = PIECE) -> Iterator[bytes]:
+def read_pieces(stream: BinaryIO, size: int = PIECE) -> Generator[bytes, None, None]:
     """Yield a file's contents in pieces of ``size`` bytes; the last one is shorter, and may be empty.
 
     A third of the time that opening a long session takes is the system's, which brings the file to memory. It is

@@ -6,10 +6,11 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
+from pi_nb.messages import AssistantMessage, Cost, ImageContent, TextContent, ThinkingContent, Usage, UserMessage
 from pi_nb.session import lines
 from pi_nb.session.pieces import Pieces
 
-__all__ = ["RawLines"]
+__all__ = ["RawLines", "is_still"]
 
 
 class RawLines(Sequence[bytes]):
@@ -33,7 +34,10 @@ class RawLines(Sequence[bytes]):
         self._added.append(line)
 
     def keep(self, fields: dict[str, Any]) -> None:
-        """Take what these fields are written as for the next line: kept as they are, they need no bytes too."""
+        """Take what these fields are written as for the next line: kept as they are, they need no bytes too.
+
+        They must be :func:`still <is_still>`.
+        """
         self._added.append(fields)
 
     def kept(self, place: int) -> dict[str, Any] | None:
@@ -72,3 +76,27 @@ class RawLines(Sequence[bytes]):
 
 def _encoded(line: bytes | dict[str, Any]) -> bytes:
     return line.rstrip(b"\r\n") if isinstance(line, bytes) else lines.encode(line)
+
+
+def is_still(fields: dict[str, Any]) -> bool:
+    """Return True if nobody can change what is in an entry's fields: a message of text, and nothing else."""
+    message = fields.get("message")
+    kind = type(message)
+    if len(fields) != 5 or kind not in _MESSAGES or message.__pydantic_extra__:  # type: ignore[union-attr]
+        return False
+    if kind is AssistantMessage and (usage := message.usage) and not (_is_frozen(usage) and _is_frozen(usage.cost)):  # type: ignore[union-attr]
+        return False
+    content = message.content  # type: ignore[union-attr]
+    if type(content) is not str:
+        for block in content:
+            if type(block) not in _FROZEN or block.__pydantic_extra__:
+                return False
+    return True
+
+
+def _is_frozen(value: Any) -> bool:
+    return type(value) in _FROZEN and not value.__pydantic_extra__
+
+
+_MESSAGES = frozenset({UserMessage, AssistantMessage})
+_FROZEN = frozenset({TextContent, ThinkingContent, ImageContent, Usage, Cost})

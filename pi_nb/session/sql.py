@@ -18,13 +18,13 @@ from typing import Any, Final
 
 from pi_nb.errors import SessionError
 from pi_nb.session import lines
-from pi_nb.session.entries import Entry, Header
+from pi_nb.session.entries import Header
 from pi_nb.session.header import parse_header
 from pi_nb.session.ids import new_session_id, now_iso
 from pi_nb.session.sql_database import Database, entries, sa, sessions
 from pi_nb.session.sql_lines import FetchedLines
 from pi_nb.session.sql_rows import fill, name_column, row_of, to_column
-from pi_nb.session.storage import IndexedStorage
+from pi_nb.session.storage import IndexedStorage, line_of
 
 __all__ = ["SqlSessionStorage"]
 
@@ -169,7 +169,7 @@ class SqlSessionStorage(IndexedStorage):
 
     # ------------------------------------------------------------ writing
 
-    def append(self, entry: Entry) -> None:
+    def append_fields(self, fields: dict[str, Any]) -> None:
         """Add an entry; it is in the database when this returns, and what others wrote before it is known here.
 
         Raises:
@@ -179,14 +179,14 @@ class SqlSessionStorage(IndexedStorage):
         with self.lock:
             if self._why_read_only is not None:
                 raise SessionError(f"Cannot write session {self._header.id}: {self._why_read_only}.", code="storage")
-            fields, line = self._encode(entry)
+            line = line_of(fields)
             try:
                 news = self._write(fields, line)
             except SessionError as error:
                 self._look_for(fields, line, error)
                 return
             self._take(news)
-            self._remember(fields, line, entry)
+            self._index.append(fields, line)
             self._log_leaf = self._index.leaf_id
 
     def _write(self, fields: Mapping[str, Any], line: bytes) -> list[bytes]:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Protocol, overload, runtime_checkable
 
 from pi_nb.errors import SessionError
-from pi_nb.messages import to_wire
 from pi_nb.session import lines
 from pi_nb.session.entries import Entry, Header, MessageEntry, parse_entry
 from pi_nb.session.garbage import no_collection
@@ -226,7 +225,7 @@ class IndexedStorage:
     def _decode(self, position: int) -> Entry:
         kept = self._index.lines.kept(position)
         line = b"" if kept else self._index.lines[position]
-        entry = _entry_of(kept) if kept else parse_entry(lines.decode(line))
+        entry = parse_entry(kept or lines.decode(line))
         with self.lock:
             self._cached += len(line)
             if self._cached > _CACHE_BYTES:
@@ -279,22 +278,24 @@ class IndexedStorage:
         """Add an entry; it is durable when this returns.
 
         Raises:
-            SessionError: See the storage.
+            SessionError: ``invalid_entry`` if it could not be read back; otherwise see the storage.
         """
-        raise NotImplementedError
+        if type(self).append_fields is IndexedStorage.append_fields:
+            raise NotImplementedError("A storage has an append_fields, or an append.")
+        self.append_fields(sound_fields(entry))
 
     def append_fields(self, fields: dict[str, Any]) -> None:
-        """Add an entry given as its fields on the wire; what is no JSON in it are values, such as the message.
+        """Add an entry given as its fields on the wire; what is no JSON in them are values, such as the message.
 
-        A session writes this way. A storage that need not make an entry for it can be quicker here.
+        This is what a storage is to have; a session writes this way, so that no entry need be made to write one.
 
         Args:
-            fields: The fields, under a sound envelope; they belong to the storage from now on.
+            fields: The fields, under a sound envelope. The caller may change later what is in them.
 
         Raises:
-            SessionError: As for :meth:`append`.
+            SessionError: ``invalid_entry`` if they hold what JSON cannot; otherwise see the storage.
         """
-        self.append(_entry_of(fields))
+        self.append(parse_entry(lines.decode(line_of(fields))))
 
     def refresh(self) -> int:
         """Take in what others wrote; return how many entries that were."""
@@ -305,21 +306,6 @@ class IndexedStorage:
 
     def close(self) -> None:
         """Let go of what is held. A second call does nothing."""
-
-    def _encode(self, entry: Entry) -> tuple[dict[str, Any], bytes]:
-        """Return an entry's fields and its line, without the line break.
-
-        Raises:
-            SessionError: ``invalid_entry`` if it holds what JSON cannot, or could not be read back.
-        """
-        fields = sound_fields(entry)
-        return fields, line_of(fields)
-
-    def _remember(self, fields: Mapping[str, Any], line: bytes, entry: Entry) -> None:
-        """Take a durable entry into memory."""
-        position = self._index.append(fields, line)
-        self._cached += len(line)
-        self._cache[position] = entry
 
 
 def sound_fields(entry: Entry) -> dict[str, Any]:
@@ -345,8 +331,3 @@ def line_of(fields: Mapping[str, Any], *, end: bytes = b"") -> bytes:
         return lines.encode(fields, end=end)
     except ValueError as error:
         raise SessionError(f"The {fields['type']} entry cannot be written: {error}.", code="invalid_entry") from error
-
-
-def _entry_of(fields: Mapping[str, Any]) -> Entry:
-    """Return the entry of fields in which values may be."""
-    return parse_entry({name: item if name == "message" else to_wire(item) for name, item in fields.items()})

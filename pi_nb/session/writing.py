@@ -228,6 +228,10 @@ class SessionWriter:
         """Append an entry under a sound envelope, and tell the listeners."""
         entry = {"type": kind, "id": entry_id, "parentId": parent_id, "timestamp": now_iso(), **fields}
         if extra:
+            taken = entry.keys() & extra.keys()
+            if taken:
+                names = ", ".join(sorted(taken))
+                raise SessionError(f"Extra fields cannot be named as the entry's own: {names}.", code="invalid_entry")
             entry.update(extra)
         self._storage.append_fields(entry)
         self._tell()
@@ -308,10 +312,9 @@ class SessionWriter:
             self._telling = False
 
     def _tell_of(self, position: int) -> None:
-        entry = self._storage.at(position)
         for listener in tuple(self._listeners):
             try:
-                listener(entry, position)
+                listener(self._storage.at(position), position)
             except Exception:
                 _log.exception("a listener of session %s failed", self._storage.header.id)
 

@@ -12,9 +12,9 @@ import pytest
 
 from pi_nb.errors import SessionError
 from pi_nb.session import lines
-from pi_nb.session.entries import Entry, Header, parse_entry
+from pi_nb.session.entries import Entry, Header
 from pi_nb.session.memory import InMemorySessionStorage
-from pi_nb.session.storage import IndexedStorage
+from pi_nb.session.storage import IndexedStorage, line_of
 from pi_nb.testing import SessionStorageContract
 
 
@@ -36,13 +36,13 @@ class FolderStorage(IndexedStorage):
     def read_only(self) -> bool:
         return self.closed
 
-    def append(self, entry: Entry) -> None:
-        fields, line = self._encode(entry)
+    def append_fields(self, fields: dict[str, Any]) -> None:
+        line = line_of(fields)
         with self.lock:
             if self.closed:
                 raise SessionError("The folder is closed.", code="storage")
             (self.folder / f"{len(self):08}").write_bytes(line)
-            self._remember(fields, line, entry)
+            self._index.append(fields, line)
 
     def close(self) -> None:
         self.closed = True
@@ -62,10 +62,10 @@ class TestFolder(SessionStorageContract):
 class NoMoveToTheRoot(InMemorySessionStorage):
     """Takes a leaf entry without target for an ordinary one."""
 
-    def append(self, entry: Entry) -> None:
-        super().append(entry)
-        if entry.type == "leaf" and self._index.leaf_id is None:
-            self._index.leaf_id = entry.id
+    def append_fields(self, fields: dict[str, Any]) -> None:
+        super().append_fields(fields)
+        if fields["type"] == "leaf" and self._index.leaf_id is None:
+            self._index.leaf_id = fields["id"]
 
 
 class LiveEntries(InMemorySessionStorage):
@@ -75,9 +75,9 @@ class LiveEntries(InMemorySessionStorage):
         self.all: list[Entry] = []
         super().__init__(header, entries)
 
-    def append(self, entry: Entry) -> None:
-        super().append(entry)
-        self.all.append(entry)
+    def append_fields(self, fields: dict[str, Any]) -> None:
+        super().append_fields(fields)
+        self.all.append(self.at(len(self) - 1))
 
     def entries(self, start: int = 0, stop: int | None = None) -> Any:
         return self.all if (start, stop) == (0, None) else super().entries(start, stop)
@@ -111,10 +111,9 @@ class RecursivePath(InMemorySessionStorage):
 class NullsAreNothing(InMemorySessionStorage):
     """Writes no nulls."""
 
-    def append(self, entry: Entry) -> None:
-        fields = lines.decode(lines.encode(entry))
+    def append_fields(self, fields: dict[str, Any]) -> None:
         keep = ("parentId", "targetId")
-        super().append(parse_entry({key: value for key, value in fields.items() if value is not None or key in keep}))
+        super().append_fields({key: value for key, value in fields.items() if value is not None or key in keep})
 
 
 class NeverClosed(InMemorySessionStorage):
@@ -135,8 +134,8 @@ class ClosesOnce(InMemorySessionStorage):
 class Rounded(InMemorySessionStorage):
     """Keeps text in an encoding that cannot hold all of it."""
 
-    def append(self, entry: Entry) -> None:
-        super().append(parse_entry(lines.decode(lines.encode(entry).decode().encode("latin-1", "replace"))))
+    def append_fields(self, fields: dict[str, Any]) -> None:
+        super().append_fields(lines.decode(lines.encode(fields).decode().encode("latin-1", "replace")))
 
 
 @pytest.mark.parametrize(
