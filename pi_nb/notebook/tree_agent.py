@@ -20,6 +20,7 @@ from pi_nb.notebook.caption import Caption, clean
 from pi_nb.notebook.cells import Cell
 from pi_nb.notebook.doing import doing
 from pi_nb.tools.policy import Answer
+from pi_nb.views.sayable import sayable
 from pi_nb.views.tree_agent import AgentState
 
 if TYPE_CHECKING:
@@ -230,7 +231,7 @@ class NotebookTreeAgent:
             UserError: It is not asked any more.
         """
         question = self._runtime.approvals.question
-        if question is None or question.answer is None or question.shown.call_id != call:
+        if question is None or question.answer is None or sayable(question.shown.call_id) != call:
             raise UserError("That question is not open any more.")
         question.answer(Answer(allowed, always, reason))
         self._become(question=None)

@@ -19,6 +19,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from pi_nb.views.sayable import sayable
 from pi_nb.views.wiring import static, unroute
 
 __all__ = ["AskView"]
@@ -56,9 +57,9 @@ class AskView(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]
         self._open = True
         self._pages: dict[str, float] = {}  # when each was heard last
         self._met = False
-        super().__init__(question=dict(question))
+        super().__init__(question=sayable(dict(question)))
         unroute(self)
-        call = question["call"]
+        call = self.question["call"]
 
         def hear(_widget: Any, content: Any, _buffers: Any) -> None:
             if not isinstance(content, Mapping) or content.get("call") != call:
@@ -68,7 +69,8 @@ class AskView(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]
             elif content.get("op") in ("here", "gone"):
                 self._meet(str(content.get("page")), here=content["op"] == "here")
             elif content.get("op") == "answer" and isinstance(content.get("allowed"), bool):
-                answer(content["allowed"], content.get("always") is True, str(content.get("reason") or ""))
+                reason = sayable(str(content.get("reason") or ""))
+                answer(content["allowed"], content.get("always") is True, reason)
 
         self.on_msg(hear)
 

@@ -5,7 +5,7 @@ box. Its state is one small trait, so that a page that comes later, or again, kn
 
     page -> kernel   prompt{text} · steer{text} · followup{text} · next{text} · takeback{} · abort{} · taken{number}
                      summarise{left, at, instructions} · answer{call, allowed, always, reason}
-                     fork{entry, where} · export{} · page{part}
+                     fork{entry, where} · export{} · page{part, token}
     kernel -> page   ack{id, …} · nak{id, error}, and the trait ``agent``
 
 A prompt is acknowledged when it is written, not when it is answered: until then its text stays in the page's box.
@@ -16,18 +16,22 @@ from __future__ import annotations
 import asyncio
 import base64
 import gzip
+import uuid
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from pi_nb.errors import SessionError
 from pi_nb.session.tree import Session
+from pi_nb.views.plain import short_session
+from pi_nb.views.sayable import well_formed
 
 __all__ = ["OPS", "AgentDesk", "AgentState", "Answered", "TreeAgent"]
 
 Answered: TypeAlias = Mapping[str, Any]
 Where: TypeAlias = Literal["whole", "at", "before"]
 
+_PAGES: Final = 4  # pages that are fetched at the same time
 _PART: Final = 180_000  # bytes of a page in one message; Jupyter drops messages above a rate, so a page comes in parts
 
 
@@ -191,18 +195,32 @@ class AgentDesk:
         return await self.agent.export()
 
     async def page(self, content: Mapping[str, Any]) -> Answered:
-        """Return a part of the session as a page, compressed; the first part makes it anew."""
-        part = content.get("part")
+        """Return a part of the session as a page, compressed.
+
+        The first part makes the page anew and gives it a token, by which the other parts are asked for: several pages
+        may be fetched at once, and the session may grow meanwhile.
+        """
+        part, token = content.get("part"), content.get("token")
         number = part if isinstance(part, int) and part > 0 else 0
-        if not number or "page" not in self._pages:
-            self._pages["page"] = await asyncio.to_thread(_packed, self._session)
-        packed = self._pages["page"]
-        parts = -(-len(packed) // _PART)
-        if number + 1 >= parts:
-            self._pages.clear()
+        if not number:
+            token = uuid.uuid4().hex
+            self._keep(token, await asyncio.to_thread(_packed, self._session))
+        packed = self._pages.get(token) if isinstance(token, str) else None
+        parts = -(-len(packed or b"") // _PART)
+        if packed is None or number >= parts:
+            raise SessionError("That page is not kept any more.", code="not_found", hint="Download it again.")
+        if number + 1 == parts:
+            self._pages.pop(str(token), None)
         piece = packed[number * _PART : (number + 1) * _PART]
-        name = f"{self._session.id[-8:]}.html"
-        return {"name": name, "part": number, "parts": parts, "data": base64.b64encode(piece).decode()}
+        name = f"{short_session(self._session.id)}.html"
+        data = base64.b64encode(piece).decode()
+        return {"name": name, "part": number, "parts": parts, "token": token, "data": data}
+
+    def _keep(self, token: str, packed: bytes) -> None:
+        """Keep a page until its last part was asked for, or enough others were."""
+        self._pages[token] = packed
+        while len(self._pages) > _PAGES:
+            del self._pages[next(iter(self._pages))]
 
 
 _DOES: Final[Mapping[str, Callable[[AgentDesk, Mapping[str, Any]], Coroutine[Any, Any, Answered | None]]]] = {
@@ -227,7 +245,7 @@ OPS: Final = frozenset(_DOES)
 def _packed(session: Session) -> bytes:
     from pi_nb.views.page import tree_page
 
-    return gzip.compress(tree_page(session).encode(), 6)
+    return gzip.compress(well_formed(tree_page(session)).encode(), 6)
 
 
 def _text(content: Mapping[str, Any]) -> str:

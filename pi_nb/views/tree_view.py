@@ -34,6 +34,7 @@ from pi_nb.session.refs import resolve_ref
 from pi_nb.views import tree_answers
 from pi_nb.views.awaiting import when_done
 from pi_nb.views.publisher import Publisher, Submit
+from pi_nb.views.sayable import sayable
 from pi_nb.views.still import NOTE, Still, pictures
 from pi_nb.views.tree_agent import OPS as AGENT_OPS
 from pi_nb.views.tree_agent import AgentDesk, AgentState, TreeAgent
@@ -171,7 +172,11 @@ class TreeView(anywidget.AnyWidget):
     def _say(self, content: Mapping[str, Any]) -> None:
         with self._wire:
             if self._open:
-                self.send(content)
+                self.send(sayable(content))
+
+    def get_state(self, *args: Any, **options: Any) -> Any:
+        """Return what the page is told of the traits."""
+        return sayable(super().get_state(*args, **options))
 
     def set_status(self, status: str) -> None:
         """Show ``idle``, ``running`` or ``read-only``. Call it on the owner thread."""
@@ -366,7 +371,7 @@ def _handler(view: TreeView) -> Callable[[Any, Any, Any], None]:
     def handle(_widget: Any, content: Any, _buffers: Any) -> None:
         if isinstance(content, Mapping):
             with contextlib.suppress(RuntimeError):  # the owner thread has ended
-                submit(answer, content)
+                submit(answer, {name: sayable(value) for name, value in content.items()})
 
     return handle
 

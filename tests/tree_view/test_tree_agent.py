@@ -491,7 +491,8 @@ def test_a_long_page_comes_in_parts(memory: Session) -> None:
 
     async def fetch() -> list[dict[str, Any]]:
         parts = [dict(await desk.do({"op": "page", "part": 0}))]
-        parts += [dict(await desk.do({"op": "page", "part": n})) for n in range(1, parts[0]["parts"])]
+        which = {"op": "page", "token": parts[0]["token"]}
+        parts += [dict(await desk.do({**which, "part": n})) for n in range(1, parts[0]["parts"])]
         return parts
 
     with ThreadPoolExecutor() as pool:  # this thread has the browser's loop

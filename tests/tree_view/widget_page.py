@@ -28,8 +28,8 @@ class RecordingComm(BaseComm):
     def publish_msg(
         self, msg_type: str, data: Any = None, metadata: Any = None, buffers: Any = None, **keys: Any
     ) -> None:
-        """Keep a message, as the JSON it would travel as."""
-        text = json.dumps(data)
+        """Keep a message, as the JSON it would travel as; what Jupyter could not encode is an error here too."""
+        text = json.dumps(data, ensure_ascii=False)
         self.bytes += len(text.encode())
         if msg_type == "comm_open":
             self.state = json.loads(text).get("state", {})

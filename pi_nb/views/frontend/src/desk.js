@@ -313,7 +313,7 @@ export class Desk {
     await this.#try("Not downloaded", async () => {
       const { store, notice } = this.view;
       const tell = (/** @type {number} */ share) => share < 1 && notice.say(`Fetching the page: ${Math.floor(100 * share)} %`);
-      const { name, page } = await fetchPage((part) => store.request("page", { part }), tell);
+      const { name, page } = await fetchPage((part, token) => store.request("page", { part, token }), tell);
       download(page, name);
       notice.say(`Downloaded as ${name}.`);
     });

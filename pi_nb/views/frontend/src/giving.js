@@ -47,16 +47,17 @@ const bytes = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charC
 
 /**
  * Fetch a compressed page part by part.
- * @param {(part: number) => Promise<{name: string, parts: number, data: string}>} ask
+ * @param {(part: number, token: string) => Promise<{name: string, parts: number, token: string, data: string}>} ask
  * @param {(share: number) => void} tell  How much of it is here, from 0 to 1.
  * @returns {Promise<{name: string, page: Blob}>}
  */
 export async function fetchPage(ask, tell) {
   const pieces = [];
   let name = "";
+  let token = ""; // of this page: another may be fetched at the same time
   for (let part = 0, parts = 1; part < parts; part++) {
-    const answer = await ask(part);
-    ({ name, parts } = answer);
+    const answer = await ask(part, token);
+    ({ name, parts, token } = answer);
     pieces.push(bytes(answer.data));
     tell(pieces.length / parts);
     if (part + 1 < parts) await new Promise((done) => setTimeout(done, 400)); // Jupyter drops what comes too fast
