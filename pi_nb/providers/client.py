@@ -278,4 +278,6 @@ def _untrusted(base_url: str, reason: str) -> ProviderError:
 
 
 def _words(error: Exception) -> str:
+    if isinstance(error, httpx.InvalidURL):
+        return "it is no address"  # httpx's words quote a piece of it, perhaps of a password
     return str(error) or type(error).__name__

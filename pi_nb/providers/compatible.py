@@ -19,6 +19,7 @@ from pi_nb.errors import ProviderError
 from pi_nb.providers.base import Request
 from pi_nb.providers.dialects import Dialect
 from pi_nb.providers.http import Options
+from pi_nb.providers.masks import shown_url
 from pi_nb.providers.openai_chat import OpenAIChatProvider
 
 __all__ = ["CompatibleProvider"]
@@ -58,9 +59,9 @@ class CompatibleProvider(OpenAIChatProvider):
             return super().address(request)
         if not self._is_trusted(url):
             raise ProviderError(
-                f"{url} is not on this machine or its network, so prompts are not sent there.",
+                f"{shown_url(url)} is not on this machine or its network, so prompts are not sent there.",
                 code="invalid_request",
-                hint=f"If you trust it: {_VARIABLE}={url}",
+                hint=f"If you trust it: {_VARIABLE}={shown_url(url)}",
             )
         return f"{url.rstrip('/')}{self.path(request)}"
 

@@ -15,7 +15,16 @@ __all__ = ["Masks", "bare_url", "shown_url"]
 
 HIDDEN = "[key]"
 _AUTH_HEADERS = ("authorization", "proxy-authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie")
-_KEY_PARAMETERS = frozenset({"key", "api_key", "apikey", "api-key", "access_token", "token", "sig", "signature"})
+_KEY_PARAMETERS = frozenset(
+    (
+        *("key", "api_key", "apikey", "api-key", "subscription-key", "access_token", "token", "sig", "signature"),
+        *("password", "secret", "client_secret"),
+    )
+)
+_UNSHOWN = "[an address with secrets]"
+_AT = re.compile(r"@|%40", re.IGNORECASE)
+_PARAMETERS = re.compile(r"[?#]")
+_SCHEME = re.compile(r"(?:\w+:)?//")
 _HALF_MASKED = rb"[\w-]*(?:[*.]|\xe2\x80\xa6)(?:[\w*.-]|\xe2\x80\xa6)*"
 _SHORTEST = 8  # shorter "keys" are stand-ins such as "none", and words
 
@@ -30,9 +39,22 @@ def shown_url(url: str) -> str:
     """Return an address as it may be shown, whether it is one or not."""
     try:
         parsed = httpx.URL(url)
-    except httpx.InvalidURL:
-        return url
-    return bare_url(parsed) if parsed.userinfo or parsed.query else url
+    except (httpx.InvalidURL, ValueError):
+        return _guessed(url)
+    if not parsed.host:
+        return _guessed(url)
+    shown = bare_url(parsed.copy_with(fragment=None)) if parsed.userinfo or parsed.query or parsed.fragment else url
+    return _guessed(shown) if _AT.search(shown) else shown
+
+
+def _guessed(url: str) -> str:
+    """Return what may be shown of an address that is none: all before an ``@`` may be part of a password."""
+    place, *more = _PARAMETERS.split(url, maxsplit=1)
+    if more and _AT.search(more[0]):  # a password with a question mark, or a key with an @
+        return _UNSHOWN
+    *secret, shown = _AT.split(place)
+    scheme = _SCHEME.match(place)
+    return f"{scheme.group() if scheme else ''}…@{shown}" if secret else place
 
 
 class Masks:

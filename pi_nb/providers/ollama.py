@@ -16,13 +16,13 @@ _ANSWER_SECONDS = 1.0
 
 def installed_models() -> list[str]:
     """Return the chat models Ollama has, the latest first; empty if it does not answer at once."""
-    url = httpx.URL(DIALECTS["ollama"].url())
     try:
+        url = httpx.URL(DIALECTS["ollama"].url())
         socket.create_connection((url.host, url.port or 80), timeout=_KNOCK_SECONDS).close()
         answer = httpx.get(url.copy_with(path="/api/tags"), timeout=_ANSWER_SECONDS, trust_env=False)
         rows = answer.json()["models"]
         names = [str(row["name"]) for row in sorted(rows, key=_modified, reverse=True)]
-    except (OSError, httpx.HTTPError, ValueError, KeyError, TypeError):
+    except (OSError, httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError):
         return []
     return [name for name in names if "embed" not in name]
 

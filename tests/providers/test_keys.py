@@ -16,9 +16,13 @@ import pytest
 
 from pi_nb.errors import ProviderError
 from pi_nb.harness.agent import AgentHarness
-from pi_nb.providers.base import StreamDone, StreamError
+from pi_nb.messages import UserMessage
+from pi_nb.models import Model
+from pi_nb.providers.base import Request, StreamDone, StreamError
+from pi_nb.providers.compatible import CompatibleProvider
 from pi_nb.providers.keys import Key
 from pi_nb.providers.masks import Masks, shown_url
+from pi_nb.providers.network import Network
 from pi_nb.providers.record import Recording
 from pi_nb.providers.registry import Registry
 from pi_nb.providers.timeouts import Timeouts
@@ -305,6 +309,78 @@ def test_an_address_is_shown_without_its_secrets():
     for text in (repr(provider), str(asyncio.run(run()))):
         assert "pass-word" not in text
         assert "127.0.0.1:9" in text
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://me:PASS@WORD@host:notaport/v1", "http://…@host:notaport/v1"),
+        ("http://me:PASSWORD@[::1/v1", "http://…@[::1/v1"),
+        ("http://me:PASS/WORD@host/v1", "http://…@host/v1"),
+        ("http://me:123/PASSWORD@host/v1", "http://…@host/v1"),
+        ("http://me:PASSWORD%40host/v1", "http://…@host/v1"),
+        ("http://PASS\nWORD@host/v1", "http://…@host/v1"),
+        ("http://PASS\udcffWORD@host/v1", "http://…@host/v1"),
+        ("me:PASSWORD@host/v1", "…@host/v1"),
+        ("PASSWORD@host/v1", "…@host/v1"),
+        ("http:me:PASSWORD@host/v1", "…@host/v1"),
+        ("http:///me:PASSWORD@host/v1", "http://…@host/v1"),
+        ("http://me:PASS?WORD@host/v1", "[an address with secrets]"),
+        ("http://me:?PASSWORD@host/v1", "[an address with secrets]"),
+        ("http://me:#PASSWORD@host/v1", "http://me"),
+        ("http://host:x/v1?api_key=PASSWORD", "http://host:x/v1"),
+        ("http://host:x/v1?api_key=PASS@WORD", "[an address with secrets]"),
+        ("http://host:x/v1#PASSWORD", "http://host:x/v1"),
+        ("http://host/v1?password=PASSWORD", "http://host/v1"),
+        ("http://host:x/v1", "http://host:x/v1"),
+    ],
+)
+def test_what_is_no_address_does_not_show_its_secrets(url, shown):
+    """However a base URL is mistyped, its password is neither in the repr nor in the error that is stored."""
+    assert shown_url(url) == shown
+    provider = make_provider("openai_chat", url, api_key="none", network=Network(proxy="http://127.0.0.1:9"))
+    assert shown in repr(provider)
+
+    async def run():
+        last = (await collect(provider))[-1]
+        await provider.aclose()
+        return str(last.error)
+
+    error = asyncio.run(run())
+    assert "PASS" not in error
+    assert "WORD" not in error
+
+
+@pytest.mark.parametrize(
+    "proxy", ["me:PASSWORD@h:1", "http://me:PASSWORD@h:port", "http://me:PASS/WORD@h", "gopher://me:PASSWORD@h"]
+)
+def test_what_is_no_proxy_does_not_show_its_secrets(proxy):
+    """A mistyped proxy is told of without its password."""
+    provider = make_provider("openai_chat", "http://127.0.0.1:9/v1", api_key="none", network=Network(proxy=proxy))
+
+    async def run():
+        last = (await collect(provider))[-1]
+        await provider.aclose()
+        return str(last.error)
+
+    for text in (repr(provider), repr(provider.network), asyncio.run(run())):
+        assert "PASS" not in text
+        assert "WORD" not in text
+
+
+def test_a_stranger_in_a_models_name_is_shown_without_its_password():
+    """The address in a model's name is not shown with its password either."""
+    provider = CompatibleProvider()
+
+    async def run():
+        model = Model(provider.name, "m@http://me:PASSWORD@stranger.example/v1", api=provider.api)
+        last = (await collect(provider, Request(model, (UserMessage(content="hi"),))))[-1]
+        await provider.aclose()
+        return last.error
+
+    error = asyncio.run(run())
+    assert "http://stranger.example/v1" in str(error)
+    assert "PASSWORD" not in f"{error} {error.hint}"
 
 
 def test_a_user_in_the_address_signs():

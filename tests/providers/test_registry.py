@@ -131,6 +131,13 @@ def test_third_choice_is_ollama(monkeypatch):
         assert default_registry().default().ref == "scripted:demo"
 
 
+@pytest.mark.parametrize("host", ["http://me:word@127.0.0.1:notaport", "http://[::1", "a\x01b", "127.0.0.1:99999"])
+def test_a_mistyped_ollama_host_is_no_ollama(monkeypatch, host):
+    """An address that is none is passed over, as one where nobody listens."""
+    monkeypatch.setenv("OLLAMA_HOST", host)
+    assert default_registry().default().ref == "scripted:demo"
+
+
 def test_ollama_on_its_usual_port(monkeypatch):
     """Nothing is set: Ollama is found where it listens by itself, chosen, and answers."""
     monkeypatch.delenv("OLLAMA_HOST")
