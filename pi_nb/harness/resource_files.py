@@ -13,8 +13,10 @@ Nothing in these folders is fatal: what cannot be used is left out, and :attr:`L
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +24,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from pi_nb.harness.front_matter import read_front_matter
 from pi_nb.harness.resources import PromptTemplate, Resources, Skill
+from pi_nb.providers.surrogates import well_formed
 
 __all__ = ["Fault", "Loaded", "load_prompt_templates", "load_resources", "load_skills"]
 
@@ -33,6 +36,7 @@ _LONGEST_DESCRIPTION = 1_024
 _LARGEST = 1_000_000  # bytes of a file
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _SKIPPED = frozenset({"node_modules"})
+_REFUSALS = (OSError, RuntimeError, ValueError)  # by the system; no such user; no such name could be
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +76,12 @@ def load_resources(folders: Iterable[AnyPath]) -> Loaded:
         folders: Such as ``~/.pi/agent`` and a project's ``.pi``; those that are missing are passed over. If a name
             comes twice, the first counts.
     """
-    roots = [_path(folder) for folder in folders]
+    reader = _Reader()
+    roots = list(reader.places(folders))
     skills = load_skills(root / "skills" for root in roots)
     prompts = load_prompt_templates(root / "prompts" for root in roots)
     both = Resources(skills.resources.skills, prompts.resources.prompt_templates)
-    return Loaded(both, (*skills.faults, *prompts.faults))
+    return Loaded(both, (*reader.faults, *skills.faults, *prompts.faults))
 
 
 def load_skills(folders: Iterable[AnyPath]) -> Loaded:
@@ -85,8 +90,8 @@ def load_skills(folders: Iterable[AnyPath]) -> Loaded:
     Below a folder with a ``SKILL.md`` nothing is looked for, nor in hidden folders and ``node_modules``.
     """
     reader = _Reader()
-    for folder in folders:
-        for path, called in reader.skill_files(_path(folder)):
+    for folder in reader.places(folders):
+        for path, called in reader.skill_files(folder):
             reader.read_skill(path, called)
     return Loaded(Resources(skills=tuple(reader.skills.values())), tuple(reader.faults))
 
@@ -94,10 +99,10 @@ def load_skills(folders: Iterable[AnyPath]) -> Loaded:
 def load_prompt_templates(paths: Iterable[AnyPath]) -> Loaded:
     """Load prompt templates: files that are named, and all Markdown files right in the folders that are."""
     reader = _Reader()
-    for path in map(_path, paths):
-        files = reader.names_in(path) if path.is_dir() else [path]
-        for file in files:
-            if file.suffix == ".md" and file.is_file():
+    for path in reader.places(paths):
+        inside = reader.kinds_in(path) if _kind(path) == "folder" else {path: _kind(path)}
+        for file, kind in inside.items():
+            if file.suffix == ".md" and kind == "file":
                 reader.read_template(file)
     return Loaded(Resources(prompt_templates=tuple(reader.templates.values())), tuple(reader.faults))
 
@@ -112,46 +117,67 @@ class _Reader:
         self._places: dict[str, Path] = {}
         self._seen: set[Path] = set()
 
+    def places(self, paths: Iterable[AnyPath]) -> Iterator[Path]:
+        """Yield the paths that are there; what keeps the system from telling is a fault."""
+        for path in paths:
+            try:
+                place = Path(path).expanduser()
+                place.stat()
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except _REFUSALS as error:
+                self._fault(path, f"cannot be read ({_why(error)})")
+            else:
+                yield place
+
     def skill_files(self, root: Path) -> Iterator[tuple[Path, str]]:
         """Yield the files that are skills, and what each should be called."""
         waiting = [(root, frozenset[Path]())]
         while waiting:
             folder, above = waiting.pop()
-            if not self._is_new(folder, above):
+            real = self._new_folder(folder, above)
+            if real is None:
                 continue
-            inside = self.names_in(folder)
-            if (folder / "SKILL.md").is_file():
-                yield folder / "SKILL.md", folder.resolve().name
+            inside, skill = self.kinds_in(folder), folder / "SKILL.md"
+            if inside.get(skill, _kind(skill)) == "file":
+                yield skill, _printable(real.name)
                 continue
-            inner = above | {folder.resolve()}
-            waiting += [(path, inner) for path in reversed(inside) if path.is_dir() and path.name not in _SKIPPED]
+            inner = [path for path, kind in inside.items() if kind == "folder" and path.name not in _SKIPPED]
+            waiting += [(path, above | {real}) for path in reversed(inner)]
             if folder == root:
-                yield from ((path, path.stem) for path in inside if path.suffix == ".md" and path.is_file())
+                files = [path for path, kind in inside.items() if kind == "file" and path.suffix == ".md"]
+                yield from ((path, _printable(path.stem)) for path in files)
 
-    def _is_new(self, folder: Path, above: frozenset[Path]) -> bool:
-        """Return whether a folder is there and was not looked through before; a link round in circles is a fault."""
+    def _new_folder(self, folder: Path, above: frozenset[Path]) -> Path | None:
+        """Return where a folder really is, or None if it was looked through before; a link in circles is a fault."""
         try:
             real = folder.resolve(strict=True)
-        except (OSError, RuntimeError):  # missing, or a link to itself
-            return False
+        except _REFUSALS as error:
+            self._fault(folder, f"cannot be read ({_why(error)})")
+            return None
         if real in above:
             self._fault(folder, "this link leads round in circles")
-        if real in self._seen or not real.is_dir():
-            return False
+        if real in self._seen or _kind(real) != "folder":
+            return None
         self._seen.add(real)
-        return True
+        return real
 
-    def names_in(self, folder: Path) -> list[Path]:
-        """Return what is in a folder, sorted, without hidden things."""
+    def kinds_in(self, folder: Path) -> dict[Path, str]:
+        """Return what is in a folder, sorted, without hidden things, and of what kind each is."""
         try:
             found = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-        except OSError as error:
-            self._fault(folder, f"cannot be read ({error.strerror})")
-            return []
-        for path in found:
-            if path.is_symlink() and not _exists(path):
-                self._fault(path, "this link leads nowhere")
-        return found
+        except _REFUSALS as error:
+            self._fault(folder, f"cannot be read ({_why(error)})")
+            return {}
+        return {path: self._kind_or_fault(path) for path in found}
+
+    def _kind_or_fault(self, path: Path) -> str:
+        try:
+            path.stat()
+        except _REFUSALS as error:
+            nowhere = isinstance(error, FileNotFoundError) or getattr(error, "errno", None) == errno.ELOOP
+            self._fault(path, "this link leads nowhere" if nowhere else f"cannot be read ({_why(error)})")
+        return _kind(path)
 
     def read_skill(self, path: Path, called: str) -> None:
         """Take in one skill."""
@@ -171,7 +197,7 @@ class _Reader:
         alone = fields.get("disable-model-invocation") is True
         self._keep(
             self.skills,
-            Skill(name, description, body, path.absolute().as_posix(), disable_model_invocation=alone),
+            Skill(name, description, body, _printable(path.absolute().as_posix()), disable_model_invocation=alone),
             path,
         )
 
@@ -187,7 +213,7 @@ class _Reader:
             return
         said = self._text(path, fields, "description") or _short(first, 60)
         hint = self._text(path, fields, "argument-hint")
-        self._keep(self.templates, PromptTemplate(path.stem, body, said, hint), path)
+        self._keep(self.templates, PromptTemplate(_printable(path.stem), body, said, hint), path)
 
     def _keep(self, kept: dict[str, _Named], item: _Named, path: Path) -> None:
         if item.name in kept:
@@ -206,7 +232,7 @@ class _Reader:
         except UnicodeDecodeError as error:
             why = f"it is not UTF-8 (byte {error.start})"
         except OSError as error:
-            why = f"cannot be read ({error.strerror})"
+            why = f"cannot be read ({_why(error)})"
         except ValueError as error:
             why = str(error)
         self._fault(path, f"{why}; left out")
@@ -216,10 +242,10 @@ class _Reader:
         value = fields.get(name)
         if value is not None and not isinstance(value, str):
             self._fault(path, f"its {name} is no text")
-        return " ".join(value.split()) if isinstance(value, str) else ""
+        return well_formed(" ".join(value.split())) if isinstance(value, str) else ""
 
-    def _fault(self, path: Path, text: str) -> None:
-        self.faults.append(Fault(str(path), text))
+    def _fault(self, path: AnyPath, text: str) -> None:
+        self.faults.append(Fault(_printable(path), text))
 
 
 def _odd_name(name: str, called: str) -> Iterator[str]:
@@ -235,12 +261,20 @@ def _short(text: str, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _path(path: AnyPath) -> Path:
-    return Path(path).expanduser()
+def _printable(path: AnyPath) -> str:
+    """Return a path as text that can be shown and stored, whatever bytes it is made of."""
+    return well_formed(os.fspath(path))
 
 
-def _exists(path: Path) -> bool:
+def _kind(path: Path) -> str:
+    """Return whether a path is a folder, a file or something else, such as nothing, or what nobody can tell."""
     try:
-        return path.exists()
-    except (OSError, RuntimeError):
-        return False
+        mode = path.stat().st_mode
+    except _REFUSALS:
+        return "unknown"
+    return "folder" if stat.S_ISDIR(mode) else "file" if stat.S_ISREG(mode) else "other"
+
+
+def _why(error: Exception) -> str:
+    """Return the system's words."""
+    return (getattr(error, "strerror", None) or str(error)).rstrip(".")

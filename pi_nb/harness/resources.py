@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -71,10 +72,10 @@ class PromptTemplate:
             if everything:
                 return " ".join(args)
             if number is not None:
-                index = int(number) - 1
+                index = _number(number) - 1
                 return args[index] if 0 <= index < len(args) else ""
-            first = max(int(start) - 1, 0)
-            return " ".join(args[first:] if length is None else args[first : first + int(length)])
+            first = max(_number(start) - 1, 0)
+            return " ".join(args[first:] if length is None else args[first : first + _number(length)])
 
         return _PLACEHOLDER.sub(fill, self.content)
 
@@ -116,6 +117,12 @@ _ABOUT_SKILLS = (
     " relative paths in it start at its folder."
 )
 _Named = TypeVar("_Named", Skill, PromptTemplate)
+
+
+def _number(digits: str) -> int:
+    """Return a number; of any length, where ``int`` refuses more than some thousand digits."""
+    digits = digits.lstrip("0")
+    return int(digits or "0") if len(digits) < 10 else sys.maxsize
 
 
 def _words(text: str) -> list[str]:

@@ -139,12 +139,89 @@ def test_where_skills_are_looked_for(tmp_path):
     assert loaded.faults == ()
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs a user whom a folder can be closed to")
-def test_a_folder_that_is_closed(tmp_path):
+@pytest.fixture
+def nobody(tmp_path):
+    """Let the test go on as a user whom a folder can be closed to; ``tmp_path`` stays open."""
+    if os.name != "posix":
+        pytest.skip("folders are closed otherwise here")
+    if os.geteuid() != 0:
+        yield
+        return
+    above = [folder for folder in (tmp_path, *tmp_path.parents) if not folder.stat().st_mode & 0o001]
+    modes = [folder.stat().st_mode for folder in above]
+    for folder in above:
+        folder.chmod(0o711)
+    tmp_path.chmod(0o777)
+    os.seteuid(65534)
+    yield
+    os.seteuid(0)
+    for folder, mode in zip(above, modes, strict=True):
+        folder.chmod(mode)
+
+
+def test_a_folder_that_is_closed(tmp_path, nobody):
     """What may not be read is told."""
     closed = tmp_path / "closed"
     closed.mkdir(mode=0)
     assert faults(load_skills([tmp_path]), tmp_path) == ["closed: cannot be read (Permission denied)"]
+
+
+def test_a_folder_that_can_only_be_listed(tmp_path, nobody):
+    """Where names can be read but nothing behind them, that is told, and the rest is loaded."""
+    write(tmp_path, skills__tidy__SKILL=TIDY, skills__shut__SKILL=TIDY, skills__shut__in__x="x", prompts__p="Do it.")
+    write(tmp_path, other__skills__x__SKILL=TIDY, other__prompts__x="x")
+    shut = [tmp_path / "skills/shut", tmp_path / "other"]
+    for folder in shut:
+        folder.chmod(0o644)
+    (tmp_path / "prompts/link.md").symlink_to(tmp_path / "other/prompts/x.md")
+    loaded = load_resources([tmp_path / "other", tmp_path])
+    for folder in shut:
+        folder.chmod(0o755)
+    assert named(loaded) == ["tidy"]
+    assert [template.name for template in loaded.resources.prompt_templates] == ["p"]
+    assert faults(loaded, tmp_path) == [
+        f"{path}: cannot be read (Permission denied)"
+        for path in ("other/skills", "skills/shut/SKILL.md", "skills/shut/in", "other/prompts", "prompts/link.md")
+    ]
+
+
+@pytest.mark.parametrize("load", [load_resources, load_skills, load_prompt_templates])
+@pytest.mark.parametrize("folder", ["~nosuchuser/.pi", "/tmp/\0x", "x" * 5_000, "/\ud800"])
+def test_a_path_that_can_be_none(tmp_path, load, folder):
+    """A path that no system could have is told of and costs nothing but itself."""
+    write(tmp_path, skills__tidy__SKILL=TIDY, tidy__SKILL=TIDY, p="Do it.", prompts__p="Do it.")
+    loaded = load([folder, tmp_path])
+    assert loaded.faults[0].text.startswith("cannot be read (")
+    assert loaded.resources != Resources()
+    str(loaded).encode()
+
+
+def test_links_to_what_can_be_no_path(tmp_path):
+    """A link to a name that is too long is told of, wherever it is met."""
+    write(tmp_path, skills__tidy__SKILL=TIDY, prompts__p="Do it.")
+    for place in ("skills/far", "skills/tidy2/SKILL.md", "prompts/far.md"):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        (tmp_path / place).symlink_to("x" * 300)
+    loaded = load_resources([tmp_path])
+    assert named(loaded) == ["tidy"]
+    assert faults(loaded, tmp_path) == [
+        f"{path}: cannot be read (File name too long)"
+        for path in ("skills/far", "skills/tidy2/SKILL.md", "prompts/far.md")
+    ]
+
+
+def test_texts_that_cannot_be_encoded(tmp_path):
+    """Halves of characters, in a head or in the name of a file, are replaced: all can be shown, sent and stored."""
+    write(tmp_path, skills__tidy__SKILL='---\nname: "a\\ud800"\ndescription: "b\\udc00"\n---\nText.')
+    odd = os.fsdecode(b"odd\xff")
+    try:
+        write(tmp_path, **{f"skills__{odd}__SKILL": TIDY, f"prompts__{odd}": "Do it."})
+    except (OSError, UnicodeError):
+        pytest.skip("no file can be called so here")
+    loaded = load_resources([tmp_path])
+    assert named(loaded) == ["tidy", "a�"]
+    assert [template.name for template in loaded.resources.prompt_templates] == ["odd�"]
+    f"{loaded} {loaded.resources} {loaded.resources.for_system_prompt()}".encode()
 
 
 def test_templates(tmp_path):

@@ -23,6 +23,21 @@ def test_a_template_is_filled_in(args, text):
     assert TEMPLATE.invocation(args) == text
 
 
+MANY = "1" * 5_000
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        *((f"${MANY}", ""), (f"${{@:{MANY}}}", ""), (f"${{@:1:{MANY}}}", "a b"), (f"${{@:{MANY}:{MANY}}}", "")),
+        *(("$" + "0" * 5_000 + "2", "b"), ("$0", ""), ("${@:0}", "a b"), ("${@:0:0}", "")),
+    ],
+)
+def test_numbers_of_any_length(place, text):
+    """A place with a number nobody could mean has no argument."""
+    assert PromptTemplate("t", f"<{place}>").invocation("a b") == f"<{text}>"
+
+
 def test_a_skill_is_wrapped():
     """A skill names itself and the place its relative paths start at, and ends with what the user adds."""
     assert SKILL.invocation("Now.") == (
