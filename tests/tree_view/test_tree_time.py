@@ -348,7 +348,9 @@ def test_checkouts_are_undone_and_done_again(session: Session, show: Show) -> No
     assert len(session) == 10 + 3 + 6
     marks = [entry.model_extra or {} for entry in session.entries(13)]
     assert [next(iter(mark)) for mark in marks] == ["undoes"] * 3 + ["redoes"] * 2 + ["undoes"]
-    assert page.text(".pt-said") == "Checkout undone: the leaf is back on “Then see the Forum.”."
+    assert page.text(".pt-said") == (
+        "Checkout undone: took back the checkout of “Rome or Oslo?”; the leaf is now “Then see the Forum.”."
+    )
     page.click("Oslo please", modifiers=["Alt"])
     page.click("Then see the Opera.")
     page.press("U")

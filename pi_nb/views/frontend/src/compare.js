@@ -4,7 +4,7 @@
  */
 
 import { related, words } from "./diff.js";
-import { h } from "./dom.js";
+import { h, icon, ICONS } from "./dom.js";
 import { count, grouped, money, short, wording } from "./wording.js";
 
 /**
@@ -24,23 +24,28 @@ import { count, grouped, money, short, wording } from "./wording.js";
  * @property {Side[]} sides
  */
 
-/** @param {Comparison} answer */
-export function compareHead(answer) {
-  const many = answer.sides.length;
-  return [h("div", { class: "pt-ptitle" }, h("strong", { text: many === 1 ? "Compare" : `${many} contexts` }), shared(answer))];
+/**
+ * @param {Comparison|null} answer  Null as long as there is nothing to compare.
+ * @param {() => void} leave
+ */
+export function compareHead(answer, leave) {
+  const many = answer?.sides.length ?? 1;
+  const away = h("button", { class: "pt-btn pt-uncompare", type: "button", title: "Leave compare (Escape)", "aria-label": "Leave compare", onclick: leave });
+  away.append(icon(ICONS.close));
+  return [h("div", { class: "pt-ptitle" }, h("strong", { text: many === 1 ? "Compare" : `${many} contexts` }), answer && shared(answer), h("span", { class: "pt-fill" }), away)];
 }
 
 /**
  * @param {Comparison} answer
- * @param {string|null} leaf
+ * @param {{leaf: string|null, labels: Map<string, string>}} names
  * @param {(id: string|null) => void} look
  * @returns {HTMLElement[]}
  */
-export function compareBody(answer, leaf, look) {
+export function compareBody(answer, names, look) {
   const { sides, common } = answer;
   const longest = Math.max(...sides.map((side) => side.items.length));
   const columns = (/** @type {string} */ kind, /** @type {(Node|null)[]} */ cells) => h("div", { class: `pt-columns ${kind}` }, ...cells.map((cell) => cell ?? h("div")));
-  const rows = [columns("pt-sides", sides.map((side, i) => name(side, i ? sides[0] : null, leaf)))];
+  const rows = [columns("pt-sides", sides.map((side, i) => name(side, i ? sides[0] : null, names)))];
   for (let i = 0; i < longest; i++) rows.push(columns("", sides.map((side) => cell(side, sides, i, common, look))));
   const more = sides.map(({ total, items }) => h("p", { class: "pt-gap", text: total > items.length ? `… and ${grouped(total - items.length)} more` : "" }));
   const table = h("div", { class: "pt-side-by-side" }, ...rows, columns("", more));
@@ -58,17 +63,20 @@ function shared({ common, common_tokens, sides }) {
 }
 
 /**
- * What a column is: its entry, its size and cost, and how much more or less that is than the first's.
+ * What a column is: its entry or its label, its size and cost, and how much more or less that is than the first's.
  * @param {Side} side
  * @param {Side|null} first  Null for the first itself.
- * @param {string|null} leaf
+ * @param {{leaf: string|null, labels: Map<string, string>}} names
  */
-function name(side, first, leaf) {
-  const tag = h("span", { class: side.entry === leaf ? "pt-tag pt-tag-leaf" : "pt-chip", text: side.entry === leaf ? "leaf" : short(side.entry ?? "start") });
+function name(side, first, { leaf, labels }) {
+  const id = short(side.entry ?? "start");
+  const label = labels.get(side.entry ?? "");
+  const tags = [side.entry === leaf && h("span", { class: "pt-tag pt-tag-leaf", text: "leaf", title: id }), !!label && h("span", { class: "pt-tag pt-tag-label", text: label, title: `${label} · ${id}` })].filter((tag) => tag !== false);
+  if (!tags.length) tags.push(h("span", { class: "pt-chip", text: id }));
   const tokens = side.tokens ? `${count(side.tokens)} tokens` : "no tokens";
   const facts = [first ? `${tokens} ${delta(side.tokens - first.tokens, count)}` : tokens];
   if (side.cost || first?.cost) facts.push(`${money(side.cost) || "$0"}${first ? ` ${delta(side.cost - first.cost, money)}` : ""}`);
-  return h("div", { class: "pt-cside" }, tag, ...facts.map((fact) => h("span", { class: "pt-pfacts", text: fact.trim() })));
+  return h("div", { class: "pt-cside" }, ...tags, ...facts.map((fact) => h("span", { class: "pt-pfacts", text: fact.trim() })));
 }
 
 /**

@@ -95,11 +95,13 @@ function left(view, node) {
 }
 
 /**
- * Out of what was opened last, else to the leaf.
+ * Out of the help, the past, a search, a comparison; else to the leaf.
  * @param {View} view
  */
 function back(view) {
   if (!view.help.hidden) view.lens.toggleHelp();
   else if (view.state.moment) view.time.now();
+  else if (view.state.query) view.bar.clear();
+  else if (view.state.selected.length || view.panel.tab === "compare") view.leaveCompare();
   else view.toLeaf();
 }

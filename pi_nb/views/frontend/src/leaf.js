@@ -56,13 +56,13 @@ export class Leaf {
   }
 
   /**
-   * @param {{leaf: string|null, previous: string|null, editor_text?: string|null, changes?: string, line?: string, line_number?: number|null}} answer
+   * @param {{leaf: string|null, previous: string|null, editor_text?: string|null, changes?: string, position?: number, line?: string, line_number?: number|null}} answer
    * @param {number} node
    * @param {number} offset
    */
   #checkedOut(answer, node, offset) {
     this.settle(answer, offset);
-    this.view.notice.say(this.#moved(answer, node), written(answer));
+    this.view.notice.sayMoved(this.#moved(answer, node), answer, written(answer));
     this.view.desk.askAbout();
   }
 

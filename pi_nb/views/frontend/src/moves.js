@@ -60,7 +60,7 @@ const KEYS = {
 export const HELP = [
   ["click, Enter", "check out: move the leaf there"],
   ["Alt-click, ↑ ↓, j k", "look without moving"],
-  ["Esc", "look at the leaf again"],
+  ["Esc", "out of time, search or compare; then to the leaf"],
   ["← →", "fold, unfold; then parent, child"],
   ["h", "jump to the leaf"],
   ["[ ]", "branch point above, below"],

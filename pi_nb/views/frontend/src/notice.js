@@ -16,6 +16,8 @@ export class Notice {
   /** @param {(id: string) => void} look  Show an entry as it is in the log. */
   constructor(look) {
     /** Entry that was written. */ this.written = "";
+    /** A move of the leaf that the text is about; the text is old when the log goes on. @type {{leaf: string|null, position: number}|null} */
+    this.move = null;
     this.text = h("span", { class: "pt-said" });
     this.line = h("code", { class: "pt-written" });
     this.entry = h("button", { class: "pt-link-button", type: "button", text: "show the entry", onclick: () => look(this.written) });
@@ -29,6 +31,7 @@ export class Notice {
    * @param {{summary: string, line: string, entry?: string}|null} [written]
    */
   say(text, written = null) {
+    this.move = null;
     setText(this.text, text);
     this.more.hidden = !written;
     if (!written) return;
@@ -36,6 +39,26 @@ export class Notice {
     setText(this.line, written.line);
     this.written = written.entry ?? "";
     this.entry.hidden = !this.written;
+  }
+
+  /**
+   * Say where the leaf has moved, until it is elsewhere.
+   * @param {string} text
+   * @param {{leaf: string|null, position?: number, line?: string, line_number?: number|null, entry?: string}} answer
+   * @param {{summary: string, line: string, entry?: string}|null} written
+   */
+  sayMoved(text, answer, written) {
+    this.say(text, written);
+    if (answer.position !== undefined) this.move = { leaf: answer.leaf, position: answer.position };
+  }
+
+  /**
+   * The log has grown: what was said of a move before it does not hold any more.
+   * @param {number} size
+   * @param {string|null} leaf
+   */
+  grown(size, leaf) {
+    if (this.move && size > this.move.position + 1 && leaf !== this.move.leaf) this.say("");
   }
 
   /** @param {Link} link */

@@ -17,6 +17,7 @@ import { count, grouped, short, wording } from "./wording.js";
  * @property {(id: string|null) => void} look
  * @property {(text: string) => void} say
  * @property {() => void} grown   The panel needs more room than before.
+ * @property {() => void} leave   Nothing is to be compared any more.
  */
 
 const HOW_TO_COMPARE = "Ctrl-click (⌘-click) a row, or press c on it, to compare its context with that of the leaf; more rows, to compare them with each other. C on a branch point compares all its branches.";
@@ -47,6 +48,7 @@ export class Panel {
     this.edit = h("div", { class: "pt-edit", hidden: true });
     const tabs = h("div", { class: "pt-tabs", role: "tablist", "aria-label": "Side panel" }, ...Object.values(this.tabs));
     this.root = h("section", { class: "pt-panel", "aria-label": "What the model sees" }, tabs, this.head, this.body, this.edit);
+    for (const el of [tabs, this.head, this.body]) el.addEventListener("keydown", (event) => event.key === "Escape" && this.tab === "compare" && hooks.leave());
   }
 
   /**
@@ -75,7 +77,8 @@ export class Panel {
     const { store } = this.state;
     const entry = this.tab === "entry" ? this.state.newestEntry : this.state.focusEntry;
     const places = this.tab === "compare" ? this.state.compared : [];
-    const key = `${this.tab}|${store.epoch}|${places.length ? places : entry}|${this.state.leaf}|${this.state.moment === null}`;
+    const names = places.map((id) => this.state.labels.get(id ?? ""));
+    const key = `${this.tab}|${store.epoch}|${places.length ? [...places, ...names] : entry}|${this.state.leaf}|${this.state.moment === null}`;
     if (key === this.key || !store.epoch) return;
     this.key = key;
     if (this.tab === "compare") return void this.#askCompare(places, key);
@@ -237,13 +240,13 @@ export class Panel {
    * @param {string} key
    */
   async #askCompare(entries, key) {
-    if (!entries.length) return this.#fill([h("strong", { text: "Compare" })], [h("p", { class: "pt-empty", text: HOW_TO_COMPARE })]);
+    if (!entries.length) return this.#fill(compareHead(null, this.hooks.leave), [h("p", { class: "pt-empty", text: HOW_TO_COMPARE })]);
     try {
       const answer = await this.state.store.request("compare", { entries });
       if (this.key !== key || this.closed) return;
-      this.#fill(compareHead(answer), compareBody(answer, this.state.leaf, this.hooks.look));
+      this.#fill(compareHead(answer, this.hooks.leave), compareBody(answer, this.state, this.hooks.look));
     } catch (error) {
-      if (this.key === key) this.#fill([h("strong", { text: "Compare" })], [h("p", { class: "pt-pfail", text: /** @type {Error} */ (error).message })]);
+      if (this.key === key) this.#fill(compareHead(null, this.hooks.leave), [h("p", { class: "pt-pfail", text: /** @type {Error} */ (error).message })]);
     }
   }
 

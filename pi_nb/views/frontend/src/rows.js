@@ -42,10 +42,26 @@ export class RowList {
     /** Scroll position, px. */ this.top = 0;
   }
 
-  /** @param {number} height */
-  resized(height) {
+  /**
+   * The part in view has another size, or is there at last; a row that was in it stays in it.
+   * @param {number} height  px
+   * @param {number} row
+   * @param {boolean} wanted  The row is to be in view, wherever it was.
+   */
+  resized(height, row, wanted) {
+    const seen = wanted || this.#sees(row);
     if (height) this.height = height;
+    if (seen) {
+      this.#scrollTo(this.top); // an element that was hidden, or elsewhere, has forgotten it
+      this.reveal(row);
+    }
     this.scrolled();
+  }
+
+  /** @param {number} row */
+  #sees(row) {
+    const top = this.offset(row);
+    return row >= 0 && top > -this.metrics.row && top < this.height;
   }
 
   /** The scroll position changed: add and drop rows, leave the others alone. */

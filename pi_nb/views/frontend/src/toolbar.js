@@ -45,6 +45,7 @@ export class Toolbar {
     this.trail = button(ICONS.trail, "Moves of the leaf, dotted (m)", () => hooks.trail());
     this.inspect = button(ICONS.eye, "Inspect: every click only looks (i)", () => hooks.inspect());
     this.offer = hooks.offer;
+    this.clear = () => ((this.input.value = ""), hooks.search(""));
     this.leaf = button(ICONS.target, "Jump to the leaf (h)", () => hooks.leaf());
     this.panel = button(ICONS.panel, "Side panel: what the model sees", () => hooks.panel());
     const field = h("label", { class: "pt-field" }, this.input, this.found);
@@ -62,7 +63,7 @@ export class Toolbar {
    */
   #key(event, hooks) {
     if (event.key === "Enter") hooks.hit(event.shiftKey ? -1 : 1);
-    else if (event.key === "Escape") this.input.value = "", hooks.search(""), hooks.back();
+    else if (event.key === "Escape") this.clear(), hooks.back();
     else if (event.key === "ArrowDown") hooks.back();
     else return;
     event.preventDefault();
@@ -74,15 +75,14 @@ export class Toolbar {
    * @param {boolean} timeOpen
    */
   show(panelOpen, timeOpen) {
-    const { store, filter, order, hits, layout, moment, inspect, trail, name } = this.state;
-    setText(this.title, name ?? (store.session ? `session ${shortSession(store.session)}` : "session"));
+    const { store, filter, order, layout, moment, inspect, trail } = this.state;
+    this.#showName();
     const entries = moment?.count ?? store.total;
     const { branches } = layout;
-    setText(this.numbers, `${grouped(entries)} ${entries === 1 ? "entry" : "entries"}${branches > 1 ? ` · ${branches} branches` : ""}${this.#loading()}`);
+    this.#showNumbers([`${grouped(entries)} ${entries === 1 ? "entry" : "entries"}`, branches > 1 ? `· ${branches} branches` : "", this.#loading()]);
     setText(this.status, store.status === "idle" ? "" : store.status);
     this.status.className = `pt-status pt-s-${store.status}`;
-    const shown = hits ? [...hits].filter((node) => layout.row[node] >= 0).length : 0;
-    setText(this.found, hits ? `${hits.size}${shown < hits.size ? ` (${hits.size - shown} folded)` : ""}` : "");
+    this.showFound();
     for (const el of this.filters) setAttr(el, "aria-pressed", String(el.dataset.mode === filter));
     setAttr(this.order, "aria-pressed", String(order === "log" || moment !== null));
     setAttr(this.time, "aria-pressed", String(timeOpen));
@@ -92,6 +92,36 @@ export class Toolbar {
     this.#offer(this.undo, "undo");
     this.#offer(this.redo, "redo");
     setAttr(this.panel, "aria-pressed", String(panelOpen));
+  }
+
+  #showName() {
+    const { store, name } = this.state;
+    const text = name ?? (store.session ? `session ${shortSession(store.session)}` : "session");
+    setText(this.title, text);
+    setAttr(this.title, "title", text);
+    this.title.style.setProperty("--least", `${Math.min(text.length, 16) / 2}em`); // of a long name so much stays
+  }
+
+  /**
+   * In pieces, so that one without room is left out as a whole.
+   * @param {string[]} pieces
+   */
+  #showNumbers(pieces) {
+    const said = pieces.filter(Boolean);
+    const text = said.join(" ");
+    if (this.numbers.textContent === text) return;
+    this.numbers.replaceChildren(...said.flatMap((piece, i) => [i ? " " : "", h("span", { text: piece })]));
+    setAttr(this.numbers, "title", text);
+  }
+
+  /** How many entries the search hits, and which of them is looked at. */
+  showFound() {
+    const { hits, layout, focusRow } = this.state;
+    if (!hits) return setText(this.found, "");
+    const rows = [...hits].map((node) => layout.row[node]);
+    const folded = rows.filter((row) => !(row >= 0)).length;
+    const at = rows.includes(focusRow) && focusRow >= 0 ? `${rows.filter((row) => row >= 0 && row <= focusRow).length}/` : "";
+    setText(this.found, `${at}${hits.size}${folded ? ` (${folded} folded)` : ""}`);
   }
 
   /**
@@ -107,7 +137,7 @@ export class Toolbar {
 
   #loading() {
     const { have, total } = this.state.store;
-    return have < total ? ` · loading ${Math.floor((100 * have) / total)} %` : "";
+    return have < total ? `· loading ${Math.floor((100 * have) / total)} %` : "";
   }
 }
 

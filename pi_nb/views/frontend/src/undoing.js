@@ -5,11 +5,7 @@ import { place } from "./telling.js";
 
 /** @typedef {import("./view.js").View} View */
 
-/** @type {Record<"undo"|"redo", {none: string, done: string}>} */
-const WORDS = {
-  undo: { none: "No checkout to undo.", done: "Checkout undone: the leaf is back on" },
-  redo: { none: "No undone checkout to do again.", done: "Checkout done again: the leaf is on" },
-};
+const NONE = { undo: "No checkout to undo.", redo: "No undone checkout to do again." };
 
 export class Undoing {
   /** @param {View} view */
@@ -28,10 +24,26 @@ export class Undoing {
     const { store, leaf } = this.view;
     const key = way === "undo" ? "u" : "U";
     const step = store.history[way](store.leaf);
-    if (!step) return { able: false, title: `${WORDS[way].none} (${key})` };
-    const { tree } = store;
-    const to = place(step.to, (id) => tree.rows[tree.node(id)]);
+    if (!step) return { able: false, title: `${NONE[way]} (${key})` };
+    const to = this.#place(step.to);
     return { able: !leaf.forbidden(), title: `${way === "undo" ? "Undo the last checkout" : "Do the checkout again"}: leaf to ${to} (${key})` };
+  }
+
+  /** @param {string|null} id */
+  #place(id) {
+    const { tree } = this.view.store;
+    return place(id, (other) => tree.rows[tree.node(other)]);
+  }
+
+  /**
+   * What is taken back, in words: prompts may have come after it, so it need not be what was done last.
+   * @param {import("./history.js").Step} step
+   */
+  #undone(step) {
+    const { tree, leaf } = this.view.store;
+    const target = tree.rows[tree.node(step.move)]?.target ?? null;
+    const after = leaf === target ? "" : " What came after it stays in the tree.";
+    return `Checkout undone: took back the checkout of ${this.#place(target)}; the leaf is now ${this.#place(step.to)}.${after}`;
   }
 
   /** @param {"undo"|"redo"} way */
@@ -56,15 +68,15 @@ export class Undoing {
   async #one(way) {
     const { state, store, leaf, list, notice } = this.view;
     const step = store.history[way](store.leaf);
-    const why = leaf.forbidden() || (step ? "" : WORDS[way].none);
+    const why = leaf.forbidden() || (step ? "" : NONE[way]);
     if (why || !step) return notice.say(why), false;
     const node = store.tree.node(step.to);
+    const done = way === "undo" ? this.#undone(step) : `Checkout done again: the leaf is on ${this.#place(step.to)}.`;
     const offset = list.offset(state.layout.row[state.layout.nearest(node)] ?? 0);
     try {
       const answer = await store.request("restore", { entry: step.to, [step.how]: step.move });
-      const { tree } = store;
       leaf.settle(answer, offset);
-      notice.say(`${WORDS[way].done} ${place(step.to, (id) => tree.rows[tree.node(id)])}.`, written(answer));
+      notice.sayMoved(done, answer, written(answer));
       await store.holds(answer.position);
       return true;
     } catch (error) {

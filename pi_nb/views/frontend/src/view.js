@@ -48,7 +48,7 @@ export class View {
     this.tracks = new Tracks(this.state, () => this.lens.allTracks());
     this.list.tracks = this.tracks;
     this.list.space.append(this.tracks.svg);
-    this.panel = new Panel(this.state, { look: (id) => this.lookAt(id), say: (text) => this.notice.say(text), grown: () => this.#size() }, this.uid);
+    this.panel = new Panel(this.state, { look: (id) => this.lookAt(id), say: (text) => this.notice.say(text), grown: () => this.#size(), leave: () => this.leaveCompare() }, this.uid);
     this.bar = new Toolbar(this.state, {
       search: (query) => this.lens.search(query),
       hit: (step) => this.lens.hit(step),
@@ -77,6 +77,7 @@ export class View {
     this.cost = 0; // ms the last layout took
     this.arranged = 0; // when
     this.told = 0;
+    /** px that were there for it last; 0 while it is hidden. */ this.width = 0;
     this.page = new AbortController();
     /** @type {(() => void)|null} */ this.showStill = null;
     this.body = h("div", { class: "pt-body" }, this.list.scroller, this.panel.root);
@@ -140,6 +141,7 @@ export class View {
     if (change === "agent") return;
     if (change === "link") return this.#linked();
     if (change === "focus") return this.lookAt(this.store.wanted);
+    if (change === "rows") this.notice.grown(this.store.have, this.store.leaf);
     if (change === "live") return this.#growing();
     if (change === "reset") this.panel.known.clear(), this.time.reset();
     if (change === "status") this.panel.key = "";
@@ -200,7 +202,7 @@ export class View {
 
   draw() {
     const { state, list } = this;
-    if (this.shouldReveal) list.reveal(state.layout.row[state.lives[0] ?? state.leafRow] ?? -1);
+    if (this.shouldReveal) list.reveal(this.#home);
     this.shouldReveal = false;
     list.draw();
     this.bar.show(this.open, this.time.open);
@@ -213,6 +215,12 @@ export class View {
     if (this.time.hurried) return void (this.calm ||= window.setTimeout(() => this.#showPanel(), HURRIED));
     cancelAnimationFrame(this.later);
     this.later = requestAnimationFrame(() => this.#showPanel()); // rows first
+  }
+
+  /** The row to have in view: of the answer that grows at the leaf, or of the leaf; of the focus when it is elsewhere. */
+  get #home() {
+    const { state } = this;
+    return state.follows ? (state.layout.row[state.lives[0] ?? state.leafRow] ?? -1) : state.focusRow;
   }
 
   #showPanel() {
@@ -235,14 +243,16 @@ export class View {
 
   #resized() {
     const width = this.root.clientWidth;
+    const fresh = !this.width;
+    this.width = width;
     if (!width) return; // hidden: nothing can be measured
     this.theme.look();
     const size = width < 460 ? "slim" : width < NARROW ? "narrow" : width < 980 ? "medium" : "wide";
     const changed = this.root.dataset.size !== size;
     this.root.dataset.size = size;
     this.#measure();
-    if (changed) this.refresh({ layout: true });
-    this.list.resized(this.list.scroller.clientHeight);
+    if (changed) (this.shouldReveal = true), this.refresh({ layout: true });
+    this.list.resized(this.list.scroller.clientHeight, this.#home, fresh || changed);
     this.panel.resized();
     this.desk.resized(size, width);
   }
@@ -262,6 +272,7 @@ export class View {
     this.state.look(node);
     this.list.reveal(this.state.focusRow);
     this.list.draw();
+    this.bar.showFound();
     if (this.open) this.panel.show();
     this.#tellFocus();
   }
@@ -314,6 +325,12 @@ export class View {
       if (tips.length > 1) return this.#choose(tips.map((tip) => state.tree.rows[tip].id));
     }
     this.notice.say("Nothing branches off at or above this entry.");
+  }
+
+  leaveCompare() {
+    this.#choose([]);
+    this.panel.choose("context");
+    this.list.scroller.focus({ preventScroll: true });
   }
 
   /** @param {string[]} ids */
