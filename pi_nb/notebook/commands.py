@@ -75,8 +75,9 @@ _WHILE = "For runs begun with %%pi --bg, from any cell; only $`expr` is evaluate
 _TOOLS_HELP = """Choose the tools a model may call on this branch, or see what there is.
 
 Tools are read, write, edit, bash, grep, find and ls; python, which runs code in this kernel; and functions of yours,
-made tools with @pi_nb.tool (import pi_nb first). To begin with none is active. Of those that are, reading inside the working directory and
-your own functions run at once (--ask NAME changes that); everything else is asked about, with all its arguments.
+made tools with @pi_nb.tool (import pi_nb first). To begin with none is active. Of those that are, reading inside the
+working directory and your own functions run at once (--ask NAME changes that); everything else is asked about, with
+all its arguments.
 
 TOOL may hold * and ?; with PATH a rule is for that file or folder only: --allow write:build. Of the rules that fit a
 call the last one decides. Rules and answers with "always" count for this session; --save keeps them for this notebook

@@ -44,7 +44,7 @@ def interpolate(text: str, evaluate: Callable[[str], Any]) -> str:
 
 
 def as_prompt_text(value: Any) -> str:
-    """Return a value as a model should read it: text and NumPy's numbers as they are, a table as Markdown, else its repr."""
+    """Return a value as a model should read it: text, NumPy's numbers as they are, tables as Markdown, else a repr."""
     if isinstance(value, str):
         return value
     if _is_numpy_scalar(value):
