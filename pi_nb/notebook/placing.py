@@ -5,12 +5,13 @@ A cell that was run before and whose prompt lies on the active path gives a sibl
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pi_nb.harness.navigation import destination
 from pi_nb.notebook.branch_settings import BranchSettings
 from pi_nb.notebook.cells import written_anywhere, written_by
-from pi_nb.notebook.references import answer_to, find_entry, short
+from pi_nb.notebook.references import answer_to, find_entry, seen, short
 
 if TYPE_CHECKING:
     from pi_nb.harness.agent import AgentHarness
@@ -45,8 +46,14 @@ def _elsewhere(session: Session, ask: Ask) -> str:
     if earlier is None:
         return ""
     answer = answer_to(session, earlier.id)
-    name = session.labels.get(answer) or short(answer)
+    label = session.labels.get(answer, "")
+    name = short(answer) if not label or _is_taken(label, ask) else label
     return f"Added at the leaf: this cell's earlier answer is on another branch. %pi_checkout {name} goes there."
+
+
+def _is_taken(label: str, ask: Ask) -> bool:
+    """Return whether the run gives a label to its own answer, so that it leads to the earlier one no more."""
+    return ask.label is not None and re.fullmatch(rf"{re.escape(ask.label)}(-\d+)?", label) is not None
 
 
 async def place_leaf(harness: AgentHarness, ask: Ask) -> str:
@@ -72,4 +79,5 @@ async def _place(harness: AgentHarness, ask: Ask) -> str:
         session.move_to(session.entry(earlier).parent_id)
     else:
         await harness.navigate_tree(earlier)
-    return f"Run again: a new branch beside the earlier answer, which stays. %pi_checkout {short(left)} returns to it."
+    back = short(seen(session, left))
+    return f"Run again: a new branch beside the earlier answer, which stays. %pi_checkout {back} returns to it."

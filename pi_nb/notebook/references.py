@@ -10,12 +10,13 @@ from pi_nb.messages import AssistantMessage, UserMessage
 from pi_nb.notebook.cells import written_in
 from pi_nb.session.entries import MessageEntry
 from pi_nb.session.refs import label_problem, resolve_ref
+from pi_nb.views.plain import visible
 
 if TYPE_CHECKING:
     from pi_nb.session.entries import Entry
     from pi_nb.session.tree import Session
 
-__all__ = ["answer_to", "check_label", "find_entry", "give_label", "is_prompt", "short"]
+__all__ = ["answer_to", "check_label", "find_entry", "give_label", "is_prompt", "seen", "short"]
 
 _CELL = re.compile(r"cell:(\d+)(?:\.(\d+))?(.*)")
 
@@ -85,6 +86,16 @@ def give_label(session: Session, entry_id: str, label: str) -> str:
     return f"The label {label} has moved here from {', '.join(map(short, had))}." if had else ""
 
 
+def seen(session: Session, entry_id: str | None) -> str | None:
+    """Return an entry, or the one above it where it is a note that trees do not show: a label, a name."""
+    while entry_id is not None and (entry := session.get(entry_id)) is not None and entry.type in _NOTES:
+        entry_id = entry.parent_id
+    return entry_id
+
+
+_NOTES = frozenset({"label", "session_info", "custom", "usage"})
+
+
 def short(entry_id: str | None) -> str:
     """Return an id as it is shown: its first eight characters, or ``root``."""
-    return entry_id[:8] if entry_id else "root"
+    return visible(entry_id[:8]) if entry_id else "root"

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from pi_nb.harness.estimate import estimate_context
 from pi_nb.notebook.caption import clean, money
 from pi_nb.notebook.doing import doing
-from pi_nb.notebook.references import short
+from pi_nb.notebook.references import seen, short
 from pi_nb.notebook.sent import sent_of
 from pi_nb.session.entries import MessageEntry, ModelChangeEntry
 from pi_nb.views.entry_line import entry_line
 from pi_nb.views.outline import outline
+from pi_nb.views.plain import short_session, visible
 
 if TYPE_CHECKING:
     from pi_nb.notebook.runtime import Runtime
@@ -43,7 +44,7 @@ def facts(runtime: Runtime) -> list[tuple[str, str]]:
         ("context", _size(context, sent.context, session)),
         ("cost", _cost(session)),
     ]
-    notes = [("note", text) for text in (*session.warnings, *harness.notices)]
+    notes = [("note", visible(text)) for text in (*session.warnings, *harness.notices)]
     return [(name, clean(value)) for name, value in (*found, *notes) if value]
 
 
@@ -74,7 +75,7 @@ def session_line(session: Session) -> str:
 
 def session_name(session: Session) -> str:
     """Return the end of a session's id, and its name if it has one."""
-    return f"{session.id[-8:]}{f' {session.name!r}' if session.name else ''}"
+    return f"{short_session(session.id)}{f' {session.name!r}' if session.name else ''}"
 
 
 def leaf_line(session: Session) -> str:
@@ -84,8 +85,9 @@ def leaf_line(session: Session) -> str:
         return "root, before the first prompt"
     said = last_message(session) or leaf
     label = session.labels.get(said)
-    behind = "" if said == leaf else f", after {short(said)}"
-    return f"{short(leaf)}{behind} {f'[{label}] ' if label else ''}{brief(session, said)}"
+    place = seen(session, leaf)
+    behind = "" if said in (place, leaf) else f", after {short(said)}"
+    return f"{short(place)}{behind} {f'[{visible(label)}] ' if label else ''}{brief(session, said)}"
 
 
 def last_message(session: Session) -> str | None:

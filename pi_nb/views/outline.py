@@ -57,7 +57,7 @@ class Outline:
         """The session in one line: id, name, size, and where the leaf is."""
         session = self.session
         name = [f"“{visible(session.name, limit=80)}”"] if session.name else []
-        leaf = session.leaf_id
+        leaf = next((row.id for row in self.layout.rows if row.leaf), session.leaf_id)
         where = "at the beginning" if leaf is None else f"leaf {short_id(leaf)}"
         lost = ["which is not in the log"] if self.lost else []
         sizes = [counted(len(session), "entry", "entries"), counted(self.branches, "branch", "branches")]

@@ -65,6 +65,23 @@ def test_a_cell_whose_answer_is_on_another_branch_says_so(kernel: Any) -> None:
     assert roles(kernel)[-1] == "assistant"
 
 
+def test_a_label_that_moves_along_does_not_lead_back(kernel: Any) -> None:
+    """Run again with its label, the cell names the earlier answer by id; places are named by what trees show."""
+    kernel.run("script(*[Reply(f'answer {n}') for n in range(9)])\n%pi --label start one")
+    kernel.run("%pi --label named two", cell="b")
+    earlier = kernel.run("print(_nb.current().reply.entry_id)").stream.strip()
+    moved = kernel.run("%pi_checkout start").stream
+    assert moved.startswith("Leaf: ")
+    assert ", after " not in moved
+    again = kernel.run("%pi --label named two", cell="b").answer["text/plain"]
+    assert f"%pi_checkout {earlier[:8]} goes there." in again
+    latest = kernel.run("print(_nb.current().reply.entry_id)").stream.strip()
+    assert kernel.run("print(_nb.current().session.leaf_id)").stream.strip() != latest
+    assert f"{latest[:8]} [named] assistant" in kernel.run("%pi_session").stream
+    once_more = kernel.run("%pi --label named two", cell="b").answer["text/plain"]
+    assert f"%pi_checkout {latest[:8]} returns to it." in once_more
+
+
 NO_KEYS = "import os\nfor name in [n for n in os.environ if n.endswith('_API_KEY')]: del os.environ[name]"
 REAL = "from pi_nb.providers.registry import default_registry\n_nb.current().registry = default_registry()"
 
