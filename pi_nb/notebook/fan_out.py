@@ -28,7 +28,7 @@ from pi_nb.notebook.jobs import Background, follow, leave
 from pi_nb.notebook.placing import place_leaf
 from pi_nb.notebook.prompting import configure, described
 from pi_nb.notebook.redraw import Redraw
-from pi_nb.notebook.references import give_label
+from pi_nb.notebook.references import give_label, short
 from pi_nb.notebook.replay import begins_at_root
 from pi_nb.notebook.reply import Replies, Reply
 from pi_nb.notebook.status import leaf_line
@@ -243,7 +243,7 @@ class FanJob:
         if self._fan.pick is None:
             return
         run = self._transcripts[self._fan.pick - 1].snapshot()
-        if run.answer_entry is not None and run.stop_reason not in ("aborted", "error"):
+        if _is_whole(run):
             await self._harness.navigate_tree(run.answer_entry)
             self._picked = self._fan.pick
 
@@ -277,7 +277,7 @@ class FanJob:
         scores = [self._fan.scored(reply) for reply in replies]
         self._label(runs)
         if any(run.entries for run in runs):
-            closing = self._whereabouts()
+            closing = self._whereabouts(runs)
             metadata = {"session": session.id, "columns": [described(session.id, run) for run in runs]}
             bundle = columns_bundle(self._columns(scores), note=self._note, closing=closing)
             self._output.close(bundle, {"pi_nb": metadata})
@@ -311,14 +311,25 @@ class FanJob:
             if self._ask.label and run.answer_entry:
                 give_label(self._harness.session, run.answer_entry, f"{self._ask.label}-{k}")
 
-    def _whereabouts(self) -> str:
-        """Say where the leaf is, and how to go on with one of the answers."""
-        where = f"Leaf: {leaf_line(self._harness.session)}."
+    def _whereabouts(self, runs: Sequence[Snapshot]) -> str:
+        """Say where the leaf is, and how to go on with one of the answers that came to their ends."""
+        where = leaf_line(self._harness.session)
         if self._picked is not None:
-            return f"{where} That is answer {self._picked}."
-        cell, count = self._ask.cell.number, len(self._fan.variants)
-        ways = "%pi_checkout ID" if cell is None else f"%pi_checkout cell:{cell}.1 … cell:{cell}.{count}"
-        return f"{where} That is before the prompt; {ways} goes on with an answer."
+            return f"Leaf: {where}. That is answer {self._picked}."
+        cell, good = self._ask.cell.number, [k for k, run in enumerate(runs, 1) if _is_whole(run)]
+        start = f"Nothing is picked yet; the leaf is before the prompt: {where}."
+        if not good:
+            return f"{start} None of the answers is whole."
+        ways = [short(runs[k - 1].answer_entry) if cell is None else f"cell:{cell}.{k}" for k in good]
+        eg = min(1, len(good) - 1)  # the second, where there is one: that the numbers begin at 1 is to be seen
+        others = [way for way in ways if way != ways[eg]]
+        also = f" ({', '.join(others)}: with the other{'s' if len(others) > 1 else ''})" if others else ""
+        picked = good[eg]
+        return f"{start} %pi_checkout {ways[eg]} goes on with answer {picked}{also}; --pick {picked} does so at once."
+
+
+def _is_whole(run: Snapshot) -> bool:
+    return run.answer_entry is not None and run.stop_reason not in ("aborted", "error")
 
 
 def _why(answer: AssistantMessage) -> str:

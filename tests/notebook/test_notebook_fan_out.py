@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from tests.notebook.reading import entries, roles
@@ -32,7 +33,9 @@ def test_several_answers_stream_side_by_side(kernel: Any) -> None:
     assert [f"── {n} ──" in text for n in (1, 2, 3)] == [True] * 3
     early = [data["text/plain"] for data in result.history[1:-1]]
     assert any(shown.count("any at off") == 3 and len(shown) < len(text) for shown in early)
-    assert "That is before the prompt; %pi_checkout cell:" in text
+    assert "Nothing is picked yet; the leaf is before the prompt:" in text
+    way = r"%pi_checkout (cell:\d+)\.2 goes on with answer 2 \(\1\.1, \1\.3: with the others\); --pick 2 does so"
+    assert re.search(way, text)
     assert len(result.metadata[0]["pi_nb"]["columns"]) == 3
     assert where(kernel) == leaf
     prompts = [e for e in entries(kernel) if e.get("message", {}).get("role") == "user"][1:]
@@ -64,6 +67,9 @@ def test_one_failure_does_not_hurt_the_others(kernel: Any) -> None:
     assert "── 2 · scripted:bad ──\nfailed: overloaded" in text
     assert "a at off" in text
     assert "b at off" in text
+    assert re.search(r"%pi_checkout (cell:\d+)\.3 goes on with answer 3 \(\1\.1: with the other\)", text)
+    none = kernel.run("%pi --models scripted:bad,scripted:bad x").answer["text/plain"]
+    assert "None of the answers is whole." in none
 
 
 def test_levels_labels_and_scores(kernel: Any) -> None:
