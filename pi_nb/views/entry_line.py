@@ -44,7 +44,7 @@ __all__ = ["Line", "call_line", "content_text", "entry_line", "message_line", "m
 
 _PREVIEW: Final = 300  # characters looked at; no picture shows more of one entry
 _CALL: Final = 48  # cells of one tool call
-_BREAKS: Final = re.compile(r"\s*\n\s*")  # one sign of a line end is enough in a preview
+_BREAKS: Final = re.compile(r"\s*\n\s*")  # a space in a preview, as in the live tree
 _TELLING: Final = ("command", "path", "file_path", "pattern", "query", "url", "code", "name")
 
 
@@ -151,7 +151,7 @@ def _brief(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return visible(_BREAKS.sub("\n", value[: 2 * _PREVIEW].strip()), limit=_PREVIEW)
+        return visible(_BREAKS.sub(" ", value[: 2 * _PREVIEW].strip()), limit=_PREVIEW)
     return str(value) if isinstance(value, bool | int | float) else "…"
 
 

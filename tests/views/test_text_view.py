@@ -39,7 +39,7 @@ def test_the_tree(boat: Session) -> None:
             "#3  ● assistant: Hello Ada.",
             "#4  ├─● user: My boat is green.",
             "#5  │ ● assistant: I look. [bash: ls]",
-            r"#6  │ ● result: [bash] a\nb (failed)",
+            "#6  │ ● result: [bash] a b (failed)",
             "#7  │ ● [serious] assistant: Your boat is green.",
             "#14  │ ● compaction: 1,234 tokens → Ada has a green boat.",
             "#15  │ ● user: And now? ◀ leaf",
@@ -57,7 +57,7 @@ def test_bookkeeping_is_drawn_when_asked_for(boat: Session) -> None:
 
 
 def test_the_leafs_mark_stands_on_what_people_see(boat: Session) -> None:
-    """Where the leaf is a label, a name or a program's note, its mark is on the entry above; no branch is counted."""
+    """Where the leaf is a label, a name or a program's note, the entry above is marked; no branch is counted."""
     said, before = boat.leaf_id, len(render_tree(boat).splitlines())
     assert said is not None
     boat.append_label(said, "here")
@@ -65,7 +65,7 @@ def test_the_leafs_mark_stands_on_what_people_see(boat: Session) -> None:
     boat.append_custom("note", {"x": 1})
     lines = bare(render_tree(boat), boat).splitlines()
     assert len(lines) == before
-    assert " · 2 branches · leaf #18" in lines[0]
+    assert " · 2 branches · leaf #15" in lines[0]
     assert "#15  │ ● [here] user: And now? ◀ leaf" in lines
     after = boat.append_message(UserMessage(content="More.", timestamp=1))
     assert render_tree(boat).splitlines()[-3].startswith(f"{after}  │ ● user: More.")
