@@ -48,11 +48,13 @@ class Still:
         self._session = session
         self._key = key
         self._shown: dict[str, str] = {}
+        self._drawn: dict[str, Any] = {}  # what is shown, without what the bundle says of its time
         self._publisher = Publisher(redraw, submit, interval=_EVERY)
 
     def show(self) -> None:
         """Display the picture."""
-        self._shown = self._bundle()
+        self._drawn = pictures(self._session)
+        self._shown = self._bundle(self._drawn)
         display(dict(self._shown), raw=True, display_id=self._key)
 
     def poke(self) -> None:
@@ -63,20 +65,20 @@ class Still:
     def redraw(self) -> None:
         """Draw it anew wherever it is displayed; on the owner thread."""
         began = time.monotonic()
-        bundle = self._bundle()
-        if bundle != self._shown:
-            self._shown = bundle
-            publish_display_data(dict(bundle), transient={"display_id": self._key}, update=True)
+        drawn = pictures(self._session)
+        if drawn != self._drawn:
+            self._drawn, self._shown = drawn, self._bundle(drawn)
+            publish_display_data(dict(self._shown), transient={"display_id": self._key}, update=True)
         self._publisher.interval = max(_EVERY, _SHARE * (time.monotonic() - began))
 
     def close(self) -> None:
         """Draw no more."""
         self._publisher.close()
 
-    def _bundle(self) -> dict[str, str]:
-        drawn = pictures(self._session)
+    def _bundle(self, drawn: dict[str, Any]) -> dict[str, str]:
         start = f'<div class="pi-nb-still pi-nb-still-{self._key}">{linked(f"<style>{_STYLE}</style>")}'
-        return {**drawn, "text/html": f"{start}{drawn['text/html']}</div>"}
+        note = f"Picture of {time.strftime('%Y-%m-%d %H:%M')}; run the cell to make it live."
+        return {**drawn, "text/html": f"{start}{drawn['text/html']}<small>{note}</small></div>"}
 
 
 def pictures(session: Session) -> dict[str, Any]:

@@ -478,6 +478,7 @@ def test_the_still_picture_is_an_output_of_its_own(
     still, widget = shown
     assert still["display_id"] == view.key
     assert f"pi-nb-still-{view.key}" in still["text/html"]
+    assert re.search(r"<small>Picture of [\d-]+ \d\d:\d\d; run the cell to make it live\.</small>", still["text/html"])
     assert set(widget) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
     assert drawn == []
     view.set_status("running")
