@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pi_nb.errors import ProviderError
@@ -33,6 +34,7 @@ from pi_nb.providers.transform import BRANCH_PREFIX, COMPACTION_PREFIX, LlmMessa
 __all__ = ["DemoProvider"]
 
 _USUAL_PACE = 90.0  # tokens per second: quick, and still seen to be streaming
+_COUNTING = 6.0  # times as slow: a hundred numbers in some ten seconds, so that a hand can stop them
 _PACE_ENV = "PI_NB_DEMO_PACE"
 
 
@@ -48,6 +50,7 @@ class DemoProvider(ScriptedProvider):
         demo = Model("scripted", "demo", api="scripted", reasoning=True, vision=True)
         super().__init__(models=[demo], tokens_per_second=pace or None, chunk_size=12)
         self._overloaded: set[tuple[int, str]] = set()  # requests that have seen their one failure
+        self._asked: Counter[int] = Counter()  # how often each context was sent
 
     def _take(self, request: Request) -> ReplySource:
         scene = _Scene(request)
@@ -55,7 +58,13 @@ class DemoProvider(ScriptedProvider):
             return Reply(_notes(scene))
         if scene.results:
             return Reply(_after_tools(scene) + _footer(scene))
-        return self._failure_once(scene) or _lesson(scene)
+        return self._failure_once(scene) or _lesson(replace(scene, time=self._time(scene)))
+
+    def _time(self, scene: _Scene) -> int:
+        """Return how often this was asked now, this time included: siblings are to differ."""
+        asked = hash(tuple(text_of(message.content) for message in scene.messages))
+        self._asked[asked] += 1
+        return self._asked[asked]
 
     def _failure_once(self, scene: _Scene) -> Reply | None:
         """Return a failure for the first of two equal requests that ask for one."""
@@ -84,6 +93,7 @@ class _Scene:
     """The context, as far as the demo reads it."""
 
     request: Request
+    time: int = 1
 
     @cached_property
     def messages(self) -> tuple[LlmMessage, ...]:
@@ -139,12 +149,18 @@ class _Scene:
 
 def _footer(scene: _Scene) -> str:
     """Return what each answer ends with: that it is scripted and what it was sent; at first, how to get a model."""
-    sent = f"\n\n*Scripted demo, not a model; it was sent {_number(len(scene.messages), 'message')}.*"
+    again = f", for the {_nth(scene.time)} time" if scene.time > 1 else ""
+    sent = f"\n\n*Scripted demo, not a model; it was sent {_number(len(scene.messages), 'message')}{again}.*"
     if any(isinstance(message, AssistantMessage) for message in scene.messages):
         return sent
     return sent[:-1] + (
         f" For a real one: `%pi_model {EXAMPLE_MODEL}` with a key in the environment, or `pi-nb local fetch`.*"
     )
+
+
+def _nth(count: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(0 if 10 < count % 100 < 14 else count % 10, "th")
+    return f"{count}{ending}"
 
 
 def _number(count: int, thing: str) -> str:
@@ -179,12 +195,18 @@ def _reply(scene: _Scene, text: str, *blocks: ScriptedBlock, stop_reason: str = 
 def _thought(scene: _Scene) -> str:
     seen = f"I was sent {_number(len(scene.messages), 'message')}; {len(scene.said)} of them the user wrote."
     facts = f" They state: {'; '.join(scene.facts)}." if scene.facts else " They state nothing I could remember."
-    return f"{seen}{facts} The last one asks: {_quoted(scene.asked)}. Other branches are out of my sight."
+    return f"{seen}{facts} The last one asks: {_sentence(scene.asked)} Other branches are out of my sight."
 
 
 def _quoted(text: str, limit: int = 120) -> str:
     text = " ".join(text.split())
     return f"“{text if len(text) <= limit else text[: limit - 1] + '…'}”"
+
+
+def _sentence(text: str) -> str:
+    """Return words in quotation marks with one full stop: theirs, or ours."""
+    quoted = _quoted(text)
+    return quoted if quoted[-2:-1] in tuple(".!?…") else f"{quoted}."
 
 
 def _conversation(scene: _Scene) -> str:
@@ -238,14 +260,17 @@ _EMPTY_WORDS = frozenset(
 )
 
 
+_OPENINGS = ("You said", "What I was told", "Your words")
+
+
 def _echo(scene: _Scene) -> str:
     before = scene.said[-2] if len(scene.said) > 1 else ""
     middle = (
-        f"\n\nBefore that you said: {_quoted(before)}." if before else " It is the first thing said on this branch."
+        f"\n\nBefore that you said: {_sentence(before)}" if before else " It is the first thing said on this branch."
     )
     picture = f" I see {_number(scene.pictures, 'picture')} with it." if scene.pictures else ""
     return (
-        f"You said: {_quoted(scene.asked)}.{picture}{middle}\n\n"
+        f"{_OPENINGS[(scene.time - 1) % len(_OPENINGS)]}: {_sentence(scene.asked)}{picture}{middle}\n\n"
         f"That makes {_number(len(scene.said), 'prompt')} from the root to here. `help` lists what I can show."
     )
 
@@ -255,7 +280,7 @@ def _help(scene: _Scene) -> str:
     offer = f"use a tool ({tools}), or two at once" if tools else "use a tool, once some are active (`%pi_tools`)"
     return (
         "I can show what an answer may hold. Say:\n\n"
-        "| say | and see |\n|---|---|\n"
+        "| say | and see |\n|:--|:--|\n"
         "| *My name is Ada*, *Remember: …* | what a branch knows |\n"
         "| *What do you know?* | … and what it does not |\n"
         "| *think* | thinking, before the answer |\n"
@@ -272,7 +297,7 @@ def _markdown(scene: _Scene) -> str:
         "### How a branch grows\n\n"
         "1. a prompt hangs from the **leaf**\n2. the answer hangs from the prompt, and becomes the leaf\n"
         "3. move the leaf, and the next prompt makes a *sibling*\n\n"
-        "| word | meaning |\n|---|---|\n| leaf | where the next entry hangs |\n"
+        "| word | meaning |\n|:--|:--|\n| leaf | where the next entry hangs |\n"
         "| path | root to leaf: what a model sees |\n\n"
         "```python\ndef path(entry, parents):\n    while entry is not None:\n        yield entry\n"
         "        entry = parents[entry]\n```\n\n"
@@ -280,12 +305,12 @@ def _markdown(scene: _Scene) -> str:
     )
 
 
-def _count(scene: _Scene) -> str:
+def _count(scene: _Scene) -> Reply:
     match = re.search(r"count to (\d{1,4})", scene.asked, re.IGNORECASE)
     last = max(1, min(int(match.group(1)) if match else 100, 1000))
     numbers = ", ".join(str(number) for number in range(1, last + 1))
     stopped = "Had you stopped me, what was said until then would have stayed in the tree, but no model be sent it."
-    return f"{numbers}.\n\n{stopped}"
+    return replace(_reply(scene, f"{numbers}.\n\n{stopped}"), slowness=_COUNTING)
 
 
 def _error(scene: _Scene) -> Reply:

@@ -50,6 +50,7 @@ class Reply:
         hang: True to wait after the content until the call is cancelled.
         status: HTTP status to report.
         headers: HTTP headers to report.
+        slowness: How many times as long as the provider's pace says its pieces take.
     """
 
     content: str | Sequence[ScriptedBlock | str] = ()
@@ -60,6 +61,7 @@ class Reply:
     hang: bool = False
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
+    slowness: float = 1.0
 
     @property
     def blocks(self) -> tuple[ScriptedBlock, ...]:
@@ -198,7 +200,7 @@ class ScriptedProvider:
             opened = _open(builder, kind, block)
             yield opened
             for chunk in utf16_chunks(text, self._chunk_size):
-                await asyncio.sleep(self._pause(chunk))
+                await asyncio.sleep(self._pause(chunk) * reply.slowness)
                 yield builder.append(opened.index, chunk) or BlockDelta(kind, opened.index, "", builder.partial)
             yield builder.close(opened.index, content=block)
 

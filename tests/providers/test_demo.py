@@ -62,6 +62,30 @@ def test_same_context_same_answer():
     assert answer([], "hello").text == answer([], "hello").text
 
 
+def test_siblings_differ():
+    """The same asked again of the same demo is answered in other words, with the time it is."""
+    provider = DemoProvider(tokens_per_second=0)
+    said = [say([], "Name a sailing boat.", provider=provider)[1].message.text for _ in range(3)]
+    assert len({text.splitlines()[0] for text in said}) == 3
+    assert "it was sent 1 message. For" in said[0]
+    assert "it was sent 1 message, for the 3rd time." in said[2]
+    assert "“Name a sailing boat.” " in said[0]
+
+
+def test_counting_is_slow_enough_to_be_stopped(monkeypatch):
+    """At the usual pace a hundred numbers take some ten seconds, other answers no longer than before; without, none."""
+    slept = []
+
+    async def sleep(seconds):
+        slept.append(seconds)
+
+    monkeypatch.setattr("pi_nb.providers.scripted.asyncio.sleep", sleep)
+    for pace, text, least, most in ((90, "count to 100", 8, 16), (90, "hello", 0.5, 2), (0, "count to 100", 0, 0)):
+        slept.clear()
+        say([], text, provider=DemoProvider(tokens_per_second=pace))
+        assert least <= sum(slept) <= most
+
+
 @pytest.mark.parametrize("text", ["hello", "help", "markdown", "What is my name?", "count to 9", "Sing!", "think"])
 def test_every_answer_says_what_it_is(text):
     """Each answer calls itself scripted; the first tells how to get a real model."""
