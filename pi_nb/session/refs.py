@@ -102,7 +102,15 @@ def _by_id(session: Session, text: str) -> str:
     if found:
         shown = ", ".join(found[:5])
         raise UserError(f"{len(found)} entries begin with {text!r}.", hint=f"Write more of the id: {shown}.")
-    raise UserError(f"No entry is called {text!r}.", hint=_near(text, list(session.labels.values()), list(ids)))
+    near = _near(text, list(session.labels.values()), list(ids))
+    raise UserError(f"No entry is called {text!r}.", hint=near + _copied(session))
+
+
+def _copied(session: Session) -> str:
+    """Return where else it may be, if the session is a copy of a part of another; else nothing."""
+    parent = session.header.parent_session
+    name = re.split(r"[\\/]", parent)[-1].removesuffix(".jsonl") if parent else ""
+    return f" This session is a copy; what was not copied is in {name[-8:]!r}." if name else ""
 
 
 def _near(text: str, labels: list[str], ids: list[str]) -> str:
