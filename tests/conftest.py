@@ -13,7 +13,7 @@ ROOT = str(Path(__file__).parents[1])
 if ROOT not in sys.path:  # tests import what stands beside them, however pytest was started
     sys.path.insert(0, ROOT)
 
-from tests import canaries  # noqa: E402
+from tests import canaries, long_diffs  # noqa: E402
 
 PRIVATE = (
     "PI_CODING_AGENT_SESSION_DIR",
@@ -32,8 +32,9 @@ DROPPED = ("PI_NB_MODEL", "OLLAMA_HOST", "JPY_SESSION_NAME")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Watch over keys: what a run leaves behind is searched for those of the environment."""
+    """Watch over keys, of which a run must leave nothing behind; and let long comparisons fail at once."""
     config.pluginmanager.register(canaries, "canaries")
+    long_diffs.install()
 
 
 @pytest.fixture(scope="session", autouse=True)
