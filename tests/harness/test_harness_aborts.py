@@ -75,7 +75,20 @@ async def abort_after(made, seconds, work):
 def test_what_had_arrived_is_kept():
     """An answer that is aborted stays as far as it came, and says so."""
     made = bench("0123456789abcdef" * 50, "Fine.", pace=400)
-    answer, _ = asyncio.run(abort_after(made, 0.08, made.harness.prompt("go")))
+
+    async def work():
+        arrived = asyncio.Event()
+        made.harness.subscribe(
+            lambda event: (
+                arrived.set() if event.type == "message_update" and event.stream.type == "text_delta" else None
+            )
+        )
+        task = asyncio.create_task(made.harness.prompt("go"))
+        await arrived.wait()
+        await made.harness.abort()
+        return await task
+
+    answer = asyncio.run(work())
     assert answer.stop_reason == "aborted"
     assert 0 < len(answer.text) < 800
     assert "0123456789abcdef".startswith(answer.text[:16])

@@ -23,11 +23,11 @@ def roles(kernel: Any) -> list[str]:
 
 def test_an_answer_streams_into_its_cell(kernel: Any) -> None:
     """The one output of the cell grows, and ends as plain Markdown, HTML and text with what identifies it."""
-    kernel.run("script(Reply('# Title\\n\\n' + 'word ' * 40), tokens_per_second=100)")
+    kernel.run("script(Reply('# Title\\n\\n' + 'word ' * 40), tokens_per_second=30)")
     result = kernel.run("%%pi\nhello", cell="c1")
     texts = [data["text/markdown"] for data in result.history]
     assert result.status == "ok"
-    assert len(texts) > 5
+    assert len(texts) > 3  # of about 30, on a machine that has time
     assert any("word" in text and len(text) < len(texts[-1]) / 2 for text in texts)
     assert set(result.answer) == {"text/html", "text/markdown", "text/plain"}
     assert ">Title</h1>" in result.answer["text/html"]
