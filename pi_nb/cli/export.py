@@ -10,6 +10,7 @@ from typing import Any, Final
 from pi_nb.cli.output import say
 from pi_nb.cli.sessions import add_file, near, open_untouched, session_file
 from pi_nb.errors import UserError
+from pi_nb.notebook.whole_file import write_whole
 from pi_nb.session.tree import Session
 from pi_nb.views.plain import short_session, visible
 
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         target = args.output or Path(f"session-{short_session(session.id)}.{kind}")
         if target.exists() and target.samefile(source):
             raise UserError("That is the session's own file.", hint="Name another one with -o.")
-        target.write_bytes(_FORMATS[kind](session).encode("utf-8", "backslashreplace"))
+        write_whole(target, _FORMATS[kind](session))
     say(visible(near(target)))
     return 0
 

@@ -27,6 +27,7 @@ from pi_nb.notebook.place import has_kernel, has_stdin
 from pi_nb.notebook.questions import Shown, as_html, as_text, show_question
 from pi_nb.notebook.receipts import Receipts
 from pi_nb.notebook.tree_agent import in_tree
+from pi_nb.providers.surrogates import well_formed
 from pi_nb.tools.policy import Answer, Question
 
 if TYPE_CHECKING:
@@ -226,12 +227,12 @@ def _static(
 def read_answer(shown: Shown, above: str, read: Callable[[str], str]) -> Answer:
     """Ask until the answer can be understood: yes, always, or no and perhaps why."""
     if above:
-        sys.stdout.write(above)
+        sys.stdout.write(well_formed(above))
     whose = f" for {shown.by}" if shown.by else ""
     prompt = f"Run {shown.tool}{whose}? [y]es once, [a]lways ({shown.always}), [n]o, or n and why: "
     while True:
         try:
-            word, _, rest = read(prompt).strip().partition(" ")
+            word, _, rest = read(well_formed(prompt)).strip().partition(" ")
         except EOFError:
             return Answer(False)
         word = word.lower().rstrip(",:;.")

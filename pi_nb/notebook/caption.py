@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pi_nb.providers.surrogates import well_formed
+
 if TYPE_CHECKING:
     from pi_nb.messages import Usage
     from pi_nb.notebook.transcript import Snapshot
@@ -79,8 +81,11 @@ _SECRET_NAME = re.compile(r"(API_?KEY|TOKEN|SECRET|PASSWORD)S?$", re.IGNORECASE)
 
 
 def clean(text: str) -> str:
-    """Return text fit to be shown: no control characters (they steer terminals), no key from the environment."""
-    text = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    """Return text fit to be shown: no control characters (they steer terminals), no key from the environment.
+
+    Half characters, which nothing can print, become U+FFFD.
+    """
+    text = _CONTROL.sub("", well_formed(text).replace("\r\n", "\n").replace("\r", "\n"))
     for name, value in os.environ.items():
         if len(value) >= 8 and value in text and _SECRET_NAME.search(name):
             text = text.replace(value, f"[{name} hidden]")

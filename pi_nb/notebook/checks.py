@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_nb.errors import UserError
+from pi_nb.errors import SessionError, UserError
 from pi_nb.models import THINKING_LEVELS
 from pi_nb.notebook.arguments import near
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from pi_nb.notebook.runtime import Runtime
     from pi_nb.session.tree import Session
 
-__all__ = ["ask_to_write", "check_level", "check_tool", "check_writable"]
+__all__ = ["ask_to_write", "check_level", "check_tool", "check_writable", "leaf_fault", "not_opened"]
 
 
 def check_level(level: str) -> None:
@@ -65,3 +67,24 @@ def check_writable(session: Session) -> None:
             reason,
             hint="%pi_session fork goes on in a copy; %pi_session new begins another.",
         )
+
+
+def not_opened(error: SessionError, file: Path) -> SessionError:
+    """Return what to raise where this notebook's session cannot be opened: what is wrong, where, and what to do."""
+    told = f"The session of this notebook cannot be opened: {error}"
+    bad_line = error.line is not None and error.line > 1
+    mend = f", or pi-nb repair {shlex.quote(str(file))} leaves out what cannot be read" if bad_line else ""
+    hint = f"%pi_session new begins another{mend}."
+    return SessionError(told, code=error.code, hint=hint, path=str(file), line=error.line)  # type: ignore[arg-type]
+
+
+def leaf_fault(session: Session) -> SessionError | None:
+    """Return what is wrong with the way to the leaf: it hangs from nothing, goes in circles, or is not there."""
+    try:
+        session.path()
+    except SessionError as error:
+        where = f" ({session.file})" if session.file is not None else ""
+        hint = "%pi_checkout root goes to the beginning, or name another entry of %pi_log; %pi_session new begins anew."
+        told = f"The session cannot go on at its leaf: {str(error).removesuffix('.')}{where}."
+        return SessionError(told, code=error.code, hint=hint)  # type: ignore[arg-type]
+    return None

@@ -15,6 +15,7 @@ from IPython.core.completer import SimpleCompletion, context_matcher
 from pi_nb.models import THINKING_LEVELS
 from pi_nb.notebook.arguments import Command
 from pi_nb.notebook.commands import COMMANDS
+from pi_nb.providers.surrogates import well_formed
 
 __all__ = ["Candidate", "Position", "Sources", "candidates", "install", "position", "remove"]
 
@@ -105,7 +106,7 @@ def install(ip: Any, sources: Sources) -> None:
         except Exception:  # completion must never print a traceback into what is being typed
             found = []
         return {
-            "completions": [SimpleCompletion(text=c.text, type=_note(c.note)) for c in found],
+            "completions": [SimpleCompletion(text=well_formed(c.text), type=_note(well_formed(c.note))) for c in found],
             "suppress": bool(found),
             "matched_fragment": at.fragment if at else "",
             "ordered": True,

@@ -16,6 +16,7 @@ from pi_nb.notebook.cards import tool_line
 from pi_nb.notebook.place import has_kernel
 from pi_nb.notebook.portable import portable
 from pi_nb.notebook.transcript import Notice, Part, Said, Snapshot, Text, Thinking, Tool, Transcript
+from pi_nb.providers.surrogates import well_formed, well_formed_value
 
 __all__ = ["CellOutput", "NotebookOutput", "TerminalOutput", "bundle", "output_for", "show"]
 
@@ -56,7 +57,7 @@ def bundle(run: Snapshot, caption: Caption) -> dict[str, str]:
 
 def show(html: str, text: str) -> None:
     """Display something of our own making, in a notebook as HTML and in a terminal as text."""
-    display({"text/html": portable(html), "text/plain": text}, raw=True)
+    display(well_formed_value({"text/html": portable(html), "text/plain": text}), raw=True)
 
 
 class NotebookOutput:
@@ -92,6 +93,7 @@ class NotebookOutput:
             self._publish({**shown, "text/html": portable(shown["text/html"])}, {"pi_nb": metadata})
 
     def _publish(self, data: dict[str, str], metadata: dict[str, Any]) -> None:
+        data, metadata = well_formed_value(data), well_formed_value(metadata)
         if self._handle is None:
             self._handle = DisplayHandle()
             self._handle.display(data, raw=True, metadata=metadata)
@@ -148,7 +150,7 @@ class TerminalOutput:
         self._begun = text
 
     def _say(self, text: str) -> None:
-        self._stream.write(text)
+        self._stream.write(well_formed(text))
         self._stream.flush()
 
 

@@ -10,6 +10,7 @@ from pi_nb.errors import UserError
 from pi_nb.messages import UserMessage
 from pi_nb.notebook.caption import Caption, clean
 from pi_nb.notebook.transcript import Transcript
+from pi_nb.notebook.whole_file import file_named, write_whole
 from pi_nb.session.entries import MessageEntry
 
 if TYPE_CHECKING:
@@ -28,18 +29,16 @@ def export(session: Session, target: str) -> Path:
     Raises:
         UserError: The ending says nothing, the file is the session's own, or it cannot be written.
     """
-    file = Path(target).expanduser()
     from pi_nb.views.page import tree_page
+
+    file = file_named(target)
 
     write = {".html": tree_page, ".md": as_markdown, ".jsonl": as_lines}.get(file.suffix.lower())
     if write is None:
         raise UserError(f"{target!r} does not say what to write.", hint="FILE.html, FILE.md or FILE.jsonl.")
     if session.file is not None and file.resolve() == session.file.resolve():
         raise UserError("That is the session's own file.", hint="Name another one.")
-    try:
-        file.write_text(write(session), encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{file} cannot be written: {error.strerror}.") from error
+    write_whole(file, write(session))
     return file
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,12 @@ from weakref import WeakKeyDictionary
 from pi_nb.errors import PiError, UserError
 from pi_nb.notebook import completion, settings, typed
 from pi_nb.notebook.commands import COMMANDS
-from pi_nb.notebook.magics import CellMagics
+from pi_nb.notebook.magics import CellMagics, say
 from pi_nb.notebook.place import has_stdin
 from pi_nb.notebook.run_magics import RunMagics
 from pi_nb.notebook.runtime import Runtime
 from pi_nb.notebook.sources import sources
+from pi_nb.views.plain import visible
 
 __all__ = ["load", "runtime_of", "unload"]
 
@@ -39,7 +39,7 @@ def load(ip: Any) -> Runtime:
     completion.install(ip, sources(runtime))
     greeting = greet(runtime)
     if greeting:
-        sys.stdout.write(greeting + "\n")
+        say(greeting)
     return runtime
 
 
@@ -103,15 +103,20 @@ def _open_and_greet(runtime: Runtime) -> str:
     try:
         session = runtime.find_session()
     except PiError as error:
-        return f"The session of this notebook cannot be opened: {error} A new one begins with the next prompt."
+        return f"{visible(str(error))}\n{error.hint}"
     if session is None:
         return ""
     from pi_nb.notebook.cells import last_cell
+    from pi_nb.notebook.checks import leaf_fault
     from pi_nb.notebook.status import leaf_line, session_line
 
-    lines = _back(runtime, session.id, session_line(session), leaf_line(session))
+    fault = leaf_fault(session)
+    if fault is not None:
+        lines = [visible(str(fault)), fault.hint]
+    else:
+        lines = _back(runtime, session.id, session_line(session), leaf_line(session))
+        lines += [*_changes(runtime, session.metadata, last_cell(session)), *map(visible, session.warnings)]
     runtime.use(session)
-    lines += [*_changes(runtime, session.metadata, last_cell(session)), *session.warnings]
     return "\n".join(lines + (_WAYS_ON if session.read_only else []))
 
 
@@ -129,6 +134,6 @@ def _changes(runtime: Runtime, metadata: Mapping[str, Any], last_cell: Mapping[s
     """Yield what has happened to the notebook or the session since."""
     before, other = metadata.get(runtime.place.kind), last_cell.get("notebook")
     if before != runtime.place.name:
-        yield f"It was begun in {before}, before this notebook was renamed."
+        yield f"It was begun in {visible(str(before))}, before this notebook was renamed."
     if isinstance(other, str) and other != runtime.place.name:
-        yield f"{Path(other).name} went on in it since; its cells are not taken for cells here."
+        yield f"{visible(Path(other).name)} went on in it since; its cells are not taken for cells here."

@@ -8,6 +8,7 @@ from pi_nb.errors import UserError
 from pi_nb.notebook.arguments import near
 from pi_nb.notebook.references import check_label, find_entry, give_label, short
 from pi_nb.notebook.status import brief, last_message
+from pi_nb.views.plain import visible
 
 if TYPE_CHECKING:
     from pi_nb.session.tree import Session
@@ -17,7 +18,8 @@ __all__ = ["clear_label", "label_entry", "labels_text"]
 
 def labels_text(session: Session) -> str:
     """Return all labels with what they name."""
-    lines = [f"{label:16}  {short(target)}  {brief(session, target)}" for target, label in session.labels.items()]
+    named = session.labels.items()
+    lines = [f"{visible(label):16}  {short(target)}  {brief(session, target)}" for target, label in named]
     return "\n".join(lines) or "There are no labels. %pi_label NAME [REF] makes one."
 
 

@@ -11,10 +11,12 @@ from typing import Any, TypeAlias
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
 from IPython.display import display
 
-from pi_nb.errors import PiError, UserError
+from pi_nb.errors import PiError, SessionError, UserError
+from pi_nb.notebook.caption import clean
 from pi_nb.notebook.commands import COMMANDS
 from pi_nb.notebook.place import has_kernel
 from pi_nb.notebook.runtime import Runtime
+from pi_nb.providers.surrogates import well_formed
 
 __all__ = ["CellMagics"]
 
@@ -44,8 +46,8 @@ def command(method: Callable[..., None]) -> Callable[..., None]:
 
 
 def say(text: str) -> None:
-    """Print a line or more of our own."""
-    sys.stdout.write(text.rstrip("\n") + "\n")
+    """Print a line or more of our own, made fit to be shown."""
+    sys.stdout.write(clean(text).rstrip("\n") + "\n")
 
 
 def say_once(runtime: Runtime, text: str) -> None:
@@ -74,6 +76,9 @@ class CellMagics(Magics):
 
     def shown(self, error: PiError) -> PiError:
         """Return an error as it should be shown: in words, or with its traceback where ``%xmode Verbose`` is on."""
+        error = self._told(error)
+        error.args = tuple(clean(arg) if isinstance(arg, str) else arg for arg in error.args)
+        error.hint = clean(error.hint)
         tracebacks = self.shell.InteractiveTB
         if tracebacks.mode != "Verbose":
             error.show_words_only()
@@ -82,6 +87,14 @@ class CellMagics(Magics):
                 type(error), error, error.__traceback__
             )
         return error
+
+    def _told(self, error: PiError) -> PiError:
+        """Return the error to show: where it is the way to the leaf that is broken, one that says what helps."""
+        if not isinstance(error, SessionError) or not self.runtime.has_session:
+            return error
+        from pi_nb.notebook.checks import leaf_fault
+
+        return leaf_fault(self.runtime.session) or error
 
     @line_cell_magic
     @command
@@ -111,11 +124,14 @@ class CellMagics(Magics):
     def pi_checkout(self, given: Given) -> None:
         """Move the leaf."""
         from pi_nb.notebook.branch_settings import BranchSettings
+        from pi_nb.notebook.checks import leaf_fault
         from pi_nb.notebook.progress import checkout_with_summary
         from pi_nb.notebook.status import leaf_line
 
         runtime = self.runtime
         runtime.check_idle()
+        if leaf_fault(runtime.session) is not None:
+            return self._offer(self._leave_broken(given.ref))
         target, before = runtime.find(given.ref), runtime.session.leaf_id
         if given.summarize:
             return self._offer(checkout_with_summary(runtime, target, given.message).editor_text)
@@ -126,11 +142,23 @@ class CellMagics(Magics):
         say(" · ".join(filter(None, (f"{moved}: {leaf_line(runtime.session)}", changed))))
         return self._offer(result.editor_text)
 
+    def _leave_broken(self, ref: str) -> str | None:
+        """Go away from a leaf whose way up is broken; no harness can be made there."""
+        from pi_nb.notebook.status import leaf_line
+        from pi_nb.session.refs import resolve_ref
+
+        session = self.runtime.session
+        target = resolve_ref(session, ref)
+        session.path(target)
+        prompt = session.checkout(target).editor_text
+        say(f"Leaf: {leaf_line(session)}")
+        return prompt
+
     def _offer(self, prompt: str | None) -> None:
         """Put a prompt that was checked out into the next cell."""
         if prompt is not None:
             say("The prompt that was there is in the next cell, to be edited and run.")
-            self.shell.set_next_input(f"%%pi\n{prompt}", replace=False)
+            self.shell.set_next_input(f"%%pi\n{well_formed(prompt)}", replace=False)
 
     @line_magic
     @command

@@ -10,6 +10,7 @@ from IPython.display import DisplayHandle
 from pi_nb.notebook.answer_html import STYLE
 from pi_nb.notebook.portable import portable
 from pi_nb.notebook.questions import Shown
+from pi_nb.providers.surrogates import well_formed
 from pi_nb.tools.policy import Answer
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Receipts:
 
 
 def _bundle(html: str, text: str, view: AskView | None = None) -> dict[str, Any]:
-    data: dict[str, Any] = {"text/html": html, "text/plain": text}
+    data: dict[str, Any] = {"text/html": well_formed(html), "text/plain": well_formed(text)}
     if view is not None:
         data[VIEW] = {"version_major": 2, "version_minor": 0, "model_id": view.model_id}
     return data

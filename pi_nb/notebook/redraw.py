@@ -11,6 +11,7 @@ from IPython.display import DisplayHandle
 
 from pi_nb.notebook.place import has_kernel
 from pi_nb.notebook.portable import portable
+from pi_nb.providers.surrogates import well_formed, well_formed_value
 
 __all__ = ["Redraw"]
 
@@ -46,14 +47,15 @@ class Redraw:
         if self._rich:
             self._publish({**data, "text/html": portable(data["text/html"])}, dict(metadata or {}))
         elif data.get("text/plain"):
-            sys.stdout.write(data["text/plain"].rstrip("\n") + "\n")
+            sys.stdout.write(well_formed(data["text/plain"]).rstrip("\n") + "\n")
 
     def _publish(self, data: Mapping[str, str], metadata: Mapping[str, Any]) -> None:
+        data, metadata = well_formed_value(dict(data)), well_formed_value(dict(metadata))
         if data == self._shown and not metadata:
             return
         self._shown = data
         if self._handle is None:
             self._handle = DisplayHandle()
-            self._handle.display(dict(data), raw=True, metadata=dict(metadata))
+            self._handle.display(data, raw=True, metadata=metadata)
         else:
-            self._handle.update(dict(data), raw=True, metadata=dict(metadata))
+            self._handle.update(data, raw=True, metadata=metadata)

@@ -12,9 +12,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from pi_nb.session.root import header_metadata, session_files, written
+
 __all__ = ["find_renamed"]
 
-_CELL = re.compile(rb'"cell":\s*\{"id":\s*"([^"#]+)')
+_CELL = re.compile(rb'"cell":\s*\{"id":\s*"([^"#]+)["#]')
+_PIECE = 1024 * 1024
+_LONGEST_CELL = 256  # bytes of a cell's mark, which may stand across the border of two pieces
 
 
 def find_renamed(root: Path, notebook: str) -> Path | None:
@@ -25,9 +29,9 @@ def find_renamed(root: Path, notebook: str) -> Path | None:
         notebook: Path of the notebook as it is called now.
     """
     cells = _cells(Path(notebook))
-    found = [file for file in root.glob("*/*.jsonl") if _is_orphan(file)] if cells else []
-    mine = [file for file in found if cells & set(_written_by(file))]
-    return max(mine, key=lambda file: file.stat().st_mtime, default=None)
+    found = [file for file in session_files(root) if _is_orphan(file)] if cells else []
+    mine = [file for file in found if not cells.isdisjoint(_written_by(file))]
+    return max(mine, key=written, default=None)
 
 
 def _cells(notebook: Path) -> set[bytes]:
@@ -35,25 +39,26 @@ def _cells(notebook: Path) -> set[bytes]:
     try:
         cells = json.loads(notebook.read_bytes())["cells"]
         return {cell["id"].encode() for cell in cells if isinstance(cell.get("id"), str)}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # not saved yet, or no notebook
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):  # not saved yet, or no notebook
         return set()
 
 
 def _is_orphan(file: Path) -> bool:
     """Return whether a session belongs to a notebook that is not there any more."""
+    name = header_metadata(file).get("notebook")
     try:
-        with file.open("rb") as lines:
-            name = json.loads(lines.readline())["metadata"]["notebook"]
         return isinstance(name, str) and name.endswith(".ipynb") and not Path(name).exists()
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError):  # no file can have this name
         return False
 
 
 def _written_by(file: Path) -> Iterator[bytes]:
     """Yield the ids of the cells that wrote a session's prompts."""
     try:
-        with file.open("rb") as lines:
-            for line in lines:
-                yield from (match[1] for match in _CELL.finditer(line))
+        with file.open("rb") as stream:
+            rest = b""
+            while piece := stream.read(_PIECE):  # not line by line: one may be as long as the file
+                yield from (match[1] for match in _CELL.finditer(rest + piece))
+                rest = piece[-_LONGEST_CELL:]
     except OSError:
         return

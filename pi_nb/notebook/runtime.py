@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pi_nb.errors import UserError
+from pi_nb.errors import SessionError, UserError
 from pi_nb.notebook.cells import CellClock, notebook_within
 from pi_nb.notebook.owner import Owner
 from pi_nb.notebook.place import Place, find_place, has_stdin
@@ -183,11 +183,20 @@ class Runtime:
     # ------------------------------------------------------------ sessions
 
     def find_session(self) -> Session | None:
-        """Open the newest session that is bound to this notebook; None if there is none."""
+        """Open the newest session that is bound to this notebook; None if there is none.
+
+        Raises:
+            SessionError: It cannot be opened.
+        """
         file = self.bound_file()
         if file is None:
             return None
-        session = self.repo.open(file)
+        try:
+            session = self.repo.open(file)
+        except SessionError as error:
+            from pi_nb.notebook.checks import not_opened
+
+            raise not_opened(error, file) from error
         if session.read_only and not has_stdin(self.ip):
             session.close()  # a program inside a notebook inherits the notebook's name, not its session
             return None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pi_nb.notebook.caption import clean
 from pi_nb.session.glance import glance
+from pi_nb.views.plain import short_session, visible
 
 if TYPE_CHECKING:
     from pi_nb.notebook.runtime import Runtime
@@ -26,7 +27,7 @@ def sessions_text(runtime: Runtime) -> str:
     rows = [_row(info) for info in infos]
     wide = max(len(row[1]) for row in rows)
     return "\n".join(
-        clean(f"{'▸' if info.id == here else ' '} {when}  {size:>{wide}}  {rest}").rstrip()
+        clean(f"{'▸' if info.id == here else ' '} {when}  {size:>{wide}}  {visible(rest)}").rstrip()
         for info, (when, size, rest) in zip(infos, rows, strict=True)
     )
 
@@ -40,7 +41,7 @@ def _row(info: SessionInfo) -> tuple[str, str, str]:
     origin = f"copy of {Path(info.parent_session).stem[-8:]}" if info.parent_session else ""
     known = (info.name or (f"“{said}”" if said else "nothing said yet"), origin, bound)
     size = f"{seen.entries:,} entr{'y' if seen.entries == 1 else 'ies'}"
-    return f"{info.id[-8:]}  {when}", size, "  ".join(filter(None, known))
+    return f"{short_session(info.id)}  {when}", size, "  ".join(filter(None, known))
 
 
 def free_name(runtime: Runtime, name: str, kind: str) -> str:

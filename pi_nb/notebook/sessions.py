@@ -16,6 +16,8 @@ from pi_nb.notebook.place import has_stdin
 from pi_nb.notebook.references import short
 from pi_nb.notebook.session_list import free_name, sessions_text
 from pi_nb.notebook.status import facts, leaf_line, session_line, session_name, status_text
+from pi_nb.notebook.whole_file import file_named
+from pi_nb.views.plain import short_session, visible
 
 if TYPE_CHECKING:
     from pi_nb.notebook.runtime import Runtime
@@ -69,7 +71,7 @@ def _open(runtime: Runtime, ref: str) -> str:
     lines = [
         f"Session {session_line(session)}. Leaf: {leaf_line(session)}.",
         _whose(runtime, session),
-        *session.warnings,
+        *map(visible, session.warnings),
     ]
     return "\n".join(lines)
 
@@ -77,9 +79,8 @@ def _open(runtime: Runtime, ref: str) -> str:
 def _whose(runtime: Runtime, session: Session) -> str:
     """Return what to know about a session of somebody else's."""
     bound = session.metadata.get("notebook")
-    owner = (
-        f"belongs to {Path(bound).name}" if isinstance(bound, str) and bound.endswith(".ipynb") else "belongs elsewhere"
-    )
+    known = isinstance(bound, str) and bound.endswith(".ipynb")
+    owner = f"belongs to {visible(Path(str(bound)).name)}" if known else "belongs elsewhere"
     if session.read_only:
         return f"It {owner}. %pi_session fork goes on in a copy of it, which is this notebook's own."
     return (
@@ -105,7 +106,15 @@ def _fork(runtime: Runtime, ref: str) -> str:
     fork = runtime.repo.fork(source, at=at, cwd=runtime.place.cwd, metadata=runtime.place.metadata)
     origin = session_name(source)
     _use_copy(runtime, fork, "fork")
-    return f"Session {session_line(fork)}: a copy of {origin}, which stays as it is."
+    return _now_in(fork, f"a copy of {origin}", source)
+
+
+def _now_in(copy: Session, what: str, source: Session) -> str:
+    """Return what to say when the notebook has gone over into a copy: that it has, and how it comes back."""
+    return (
+        f"You are now in {session_line(copy)}: {what}, which stays as it is. "
+        f"Back: %pi_session open {short_session(source.id)}"
+    )
 
 
 def _use_copy(runtime: Runtime, copy: Session, kind: str) -> None:
@@ -125,7 +134,7 @@ def _clone(runtime: Runtime, _text: str) -> str:
     _use_copy(runtime, clone, "clone")
     if clone.leaf_id != leaf:
         clone.move_to(leaf)
-    return f"Session {session_line(clone)}: a copy of all of {origin}, which stays as it is."
+    return _now_in(clone, f"a copy of all of {origin}", source)
 
 
 def _export(runtime: Runtime, target: str) -> str:
@@ -139,12 +148,13 @@ def _export(runtime: Runtime, target: str) -> str:
 def _import(runtime: Runtime, source: str) -> str:
     if not source:
         raise UserError("Import which file?", hint="A session file, FILE.jsonl.")
-    file = Path(source).expanduser()
+    file = file_named(source)
     if not file.is_file():
         raise UserError(f"There is no file {source}.", hint="A session file, FILE.jsonl.")
     session = runtime.repo.fork(file, cwd=runtime.place.cwd, metadata=runtime.place.metadata)
     runtime.use(session)
-    return f"Session {session_line(session)}: a copy of {file.name}, which stays as it is. Leaf: {leaf_line(session)}."
+    copy = f"a copy of {file.name}, which stays as it is"
+    return f"You are now in {session_line(session)}: {copy}. Leaf: {leaf_line(session)}."
 
 
 def _search(runtime: Runtime, text: str) -> str:
@@ -157,8 +167,8 @@ def _search(runtime: Runtime, text: str) -> str:
     lines = []
     for hit in found[:MOST_FOUND]:
         mark = "▸" if hit.session.id == here else " "
-        name = hit.session.name or hit.session.id[-8:]
-        lines.append(clean(f"{mark} {name}  {short(hit.entry_id)}  {_around(hit.text, text)}"))
+        name = visible(hit.session.name) if hit.session.name else short_session(hit.session.id)
+        lines.append(clean(f"{mark} {name}  {short(hit.entry_id)}  {visible(_around(hit.text, text))}"))
     return "\n".join(lines + (["… and more"] if len(found) > MOST_FOUND else []))
 
 

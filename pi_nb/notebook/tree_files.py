@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pi_nb.errors import UserError
+from pi_nb.notebook.whole_file import write_whole
 
 if TYPE_CHECKING:
     from pi_nb.notebook.runtime import Runtime
@@ -63,9 +65,7 @@ def export(runtime: Runtime) -> Mapping[str, Any]:
 
     session = runtime.session
     notebook = Path(runtime.place.name).stem if runtime.place.kind == "notebook" and runtime.place.name else ""
-    file = Path(runtime.place.cwd) / f"{'-'.join(filter(None, (notebook, session.id[-8:])))}.html"
-    try:
-        file.write_text(tree_page(session), encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{file} cannot be written: {error.strerror}.") from error
+    end = re.sub(r"[^\w.-]", "_", session.id[-8:])  # whatever a file says its id is, this stays in the folder
+    file = Path(runtime.place.cwd) / f"{'-'.join(filter(None, (notebook, end)))}.html"
+    write_whole(file, tree_page(session))
     return {"file": str(file), "name": file.name}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pi_nb.session import lines
+from pi_nb.session.logfile import open_to_read
 
 __all__ = ["Glance", "glance", "prompt_in"]
 
@@ -22,7 +23,7 @@ def glance(file: Path) -> Glance:
     """Read through a session's file; of one that cannot be read nothing is known."""
     count, prompt = 0, ""
     try:
-        with file.open("rb") as stream:
+        with open_to_read(file) as stream:
             for line in stream:
                 count += not lines.is_blank(line)
                 if not prompt and b'"user"' in line:

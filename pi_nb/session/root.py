@@ -6,8 +6,9 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-__all__ = ["default_root", "find_bound"]
+__all__ = ["default_root", "find_bound", "header_metadata", "session_files", "written"]
 
 _LONGEST_HEADER = 64 * 1024
 
@@ -26,20 +27,27 @@ def find_bound(root: Path, key: str, value: str) -> list[Path]:
 
     Only the first line of each file is read; a file without a header that can be read is passed over.
     """
-    found = [file for file in root.glob("*/*.jsonl") if file.is_file() and value in _bindings(file, key)]
-    return sorted(found, key=_written, reverse=True)
+    found = [file for file in session_files(root) if value == header_metadata(file).get(key)]
+    return sorted(found, key=written, reverse=True)
 
 
-def _bindings(file: Path, key: str) -> Iterator[object]:
+def session_files(root: Path) -> Iterator[Path]:
+    """Yield what may be a session's file in any folder of the root; never a pipe or a device, which have no end."""
+    yield from (file for file in root.glob("*/*.jsonl") if file.is_file())
+
+
+def header_metadata(file: Path) -> dict[str, Any]:
+    """Return what a session file's first line says of where it belongs; nothing if it cannot be read."""
     try:
         with file.open("rb") as lines:
             metadata = json.loads(lines.readline(_LONGEST_HEADER))["metadata"]
-        yield metadata[key]
-    except (OSError, ValueError, KeyError, TypeError):  # no file any more, no JSON, no such metadata
-        return
+    except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError):  # no file any more, no header
+        return {}
+    return metadata if isinstance(metadata, dict) else {}
 
 
-def _written(file: Path) -> float:
+def written(file: Path) -> float:
+    """Return when a file was written last, in seconds since 1970; 0 if it is not there any more."""
     try:
         return file.stat().st_mtime
     except OSError:

@@ -1,7 +1,7 @@
 """What goes between kernel and page: JSON whose texts can be encoded, whatever stands in a session.
 
-JSON may hold halves of characters (``"\\ud83d"``), UTF-8 may not: one of them in a message would keep all of it from
-being sent. They are replaced here, at the border, on the way out and on the way in.
+JSON may hold halves of characters (an emoji cut in two), UTF-8 may not: one of them in a message would keep all of it
+from being sent. They are replaced here, at the border, on the way out and on the way in.
 """
 
 from __future__ import annotations

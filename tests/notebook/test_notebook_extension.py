@@ -130,8 +130,8 @@ def test_loading_is_cheap(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "seen"),
     [
-        ({"type": "label", "targetId": "b", "label": "here"}, "c, after b [here] assistant: fine"),
-        ({"type": "session_info", "name": "Boats"}, "c, after b assistant: fine"),
+        ({"type": "label", "targetId": "b", "label": "here"}, "b [here] assistant: fine"),
+        ({"type": "session_info", "name": "Boats"}, "b assistant: fine"),
         ({"type": "leaf", "targetId": "a"}, "a user: how are you?"),
         ({"type": "leaf", "targetId": None}, "root, before the first prompt"),
         ({"type": "message", "message": {"role": "user", "content": "x\u202e" + "y" * 99}}, "c user: x\\u202e"),
