@@ -427,6 +427,18 @@ def test_the_leafs_mark_is_on_what_is_shown(memory: Session, show: Show) -> None
     assert page.text(".pt-leaf .pt-text") == "Journey"
 
 
+def test_a_move_names_what_is_shown(memory: Session, show: Show) -> None:
+    """Where a prompt hangs from a label, a click on it says the message above, whose id can be seen."""
+    parts = talk(memory)
+    label = memory.append_label(parts.oslo_said, "opera")
+    memory.append_message({"role": "user", "content": "And then?"})
+    memory.move_to(parts.answer)
+    page = show(TreeView(memory))
+    page.click("And then?")
+    assert memory.leaf_id == label
+    assert page.text(".pt-said") == f"Checked out {parts.oslo_said}, just before “And then?”."
+
+
 def test_the_still_picture_goes_while_the_live_one_is_there(memory: Session, show: Show) -> None:
     """In one page with its picture, the live view hides it once it has rows, and gives it back when it goes."""
     talk(memory)

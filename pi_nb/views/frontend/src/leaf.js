@@ -85,11 +85,25 @@ export class Leaf {
    * @param {number} node
    */
   #moved(answer, node) {
-    const where = answer.leaf === null ? "the start of the session" : short(answer.leaf);
-    const text = this.view.state.tree.rows[node]?.text;
+    const { tree } = this.view.state;
+    const seen = this.#seen(answer.leaf);
+    const where = seen === null ? "the start of the session" : short(seen);
+    const text = tree.rows[node]?.text;
     const changes = answer.changes ? ` ${answer.changes[0].toUpperCase()}${answer.changes.slice(1)}.` : "";
     if (answer.editor_text) return `Checked out ${where}, just before ${quote(answer.editor_text)}.${changes}`;
     return `Checked out ${where}${text ? ` ${quote(text)}` : ""}.${changes}`;
+  }
+
+  /**
+   * The entry itself, or the one above it that has a row: nobody sees the id of a label.
+   * @param {string|null} id
+   */
+  #seen(id) {
+    const { state } = this.view;
+    let node = id === null ? ROOT : state.tree.node(id);
+    if (node < ROOT) return id;
+    while (node > ROOT && !state.shown(node)) node = state.tree.parent[node];
+    return node === ROOT ? null : state.tree.id(node);
   }
 
   /** @param {Error} error */
