@@ -21,7 +21,10 @@ def test_a_session_without_a_name_is_known_by_what_was_said(make_kernel: Callabl
     kernel.run("%pi_session name Two words")
     fork = kernel.run("%pi_session fork").stream
     assert "'Two words (fork)', " in fork
-    assert f"a copy of {first} 'Two words', which stays" in fork
+    assert fork.startswith("You are now in ")
+    assert f"a copy of {first} 'Two words', which stays as it is. Back: %pi_session open {first}\n" in fork
+    lost = kernel.run("%pi_checkout nowhere").error
+    assert f"This session is a copy; what was not copied is in '{first}'." in lost
     kernel.run("%pi_session new")
     kernel.run("%pi and where in summer?")
     newest, copied, oldest = kernel.run("%pi_session list").stream.splitlines()
