@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from pi_nb.messages import UserMessage, now_ms, to_wire
 from pi_nb.notebook.caption import clean
 from pi_nb.notebook.placing import parent_of
 from pi_nb.providers.base import Provider, Request
+from pi_nb.providers.masks import shown_url
 from pi_nb.providers.transform import acceptable
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["request_for", "request_text"]
 
 HIDDEN = "[key hidden]"
-_LOGIN = re.compile(r"//[^/@]*@")
 LONGEST = 200  # characters of a picture's data that are shown
 
 
@@ -55,8 +54,8 @@ def request_text(runtime: Runtime, ask: Ask) -> str:
     payload = getattr(provider, "payload", None)
     if not callable(payload):
         return f"{provider.name} is asked without HTTP:\n{_json(_parts(request))}"
-    url = f"{getattr(provider, 'base_url', '')}{getattr(provider, 'path', _no_path)(request)}"
-    lines = [f"POST {_LOGIN.sub('//', url)}"]
+    address = shown_url(getattr(provider, "base_url", ""))
+    lines = [f"POST {address}{getattr(provider, 'path', _no_path)(request)}"]
     lines += [f"{name}: {value}" for name, value in _headers(provider, request).items()]
     return clean("\n".join([*lines, "", _json(payload(request))]))
 
