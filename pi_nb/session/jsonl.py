@@ -168,19 +168,18 @@ class JsonlSessionStorage(IndexedStorage):
             SessionError: ``storage``: it could not be written and is not in memory either; ``locked``: somebody else
                 is writing; ``invalid_entry``: it holds what JSON cannot.
         """
-        with self.lock:
-            if self._why_read_only is not None:
-                self._refuse(self._why_read_only)
-            line = line_of(fields, end=b"\n")
-            if self._log.exists:
-                self._write_line(line)
-            elif fields["type"] in _SPOKEN:
-                self._write_whole(line)
-            if is_still(fields):
-                self._index.lines.keep(fields)
-            else:
-                self._index.lines.append(line)
-            self._index.add(fields)
+        if self._why_read_only is not None:
+            self._refuse(self._why_read_only)
+        line = line_of(fields, end=b"\n")
+        if self._log.exists:
+            self._write_line(line)
+        elif fields["type"] in _SPOKEN:
+            self._write_whole(line)
+        if is_still(fields):
+            self._index.lines.keep(fields)
+        else:
+            self._index.lines.append(line)
+        self._index.add(fields)
 
     def _refuse(self, why: str) -> None:
         message = f"Cannot write {self._log.path.name}: {why}."

@@ -135,7 +135,9 @@ class LogFile:
         Raises:
             OSError: It could not be written; the file is as long as it was, or will be cut before the next append.
         """
-        fd = self._descriptor()
+        fd = self._fd
+        if fd is None or self._forks != _forks:
+            fd = self._descriptor()
         if self.tail or self._unclean:
             self._cut(fd)
         data = b"\n" + line if self.ends_open else line
@@ -176,10 +178,9 @@ class LogFile:
             os.close(fd)
 
     def _descriptor(self) -> int:
-        """Return a descriptor of this process's own; a forked child's would share its place with the parent's."""
-        if self._fd is None or self._forks != _forks:
-            self.close()
-            self._fd, self._forks = os.open(self.path, os.O_WRONLY | os.O_APPEND | _BINARY), _forks
+        """Open a descriptor of this process's own; a forked child's would share its place with the parent's."""
+        self.close()
+        self._fd, self._forks = os.open(self.path, os.O_WRONLY | os.O_APPEND | _BINARY), _forks
         return self._fd
 
     def _cut(self, fd: int) -> None:

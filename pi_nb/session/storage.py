@@ -282,12 +282,15 @@ class IndexedStorage:
         """
         if type(self).append_fields is IndexedStorage.append_fields:
             raise NotImplementedError("A storage has an append_fields, or an append.")
-        self.append_fields(sound_fields(entry))
+        fields = sound_fields(entry)
+        with self.lock:
+            self.append_fields(fields)
 
     def append_fields(self, fields: dict[str, Any]) -> None:
         """Add an entry given as its fields on the wire; what is no JSON in them are values, such as the message.
 
-        This is what a storage is to have; a session writes this way, so that no entry need be made to write one.
+        This is what a storage is to have; a session writes this way, so that no entry need be made to write one. The
+        caller holds :attr:`lock`.
 
         Args:
             fields: The fields, under a sound envelope. The caller may change later what is in them.

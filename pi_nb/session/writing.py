@@ -234,7 +234,8 @@ class SessionWriter:
                 raise SessionError(f"Extra fields cannot be named as the entry's own: {names}.", code="invalid_entry")
             entry.update(extra)
         self._storage.append_fields(entry)
-        self._tell()
+        if self._listeners:
+            self._tell()
 
     def get(self, entry_id: str) -> Entry | None:
         """Return an entry, or None if there is none with this id."""
