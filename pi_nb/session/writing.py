@@ -211,7 +211,7 @@ class SessionWriter:
             index = storage.index
             parent_id = index.leaf_id if parent is LEAF else parent
             if parent_id is not None and parent_id not in index.positions:
-                self._place(parent)
+                self._place(parent)  # of an unknown leaf it says more
                 raise SessionError(f"There is no entry {parent_id}.", code="not_found", path=self._file_text())
             new_id = entry_id or storage.new_id()
             self._write(kind, new_id, parent_id, fields, extra)
