@@ -31,6 +31,8 @@ SET = """([index, text]) => window.jupyterapp.shell.currentWidget.content.widget
 SAYS = """([index, text]) => document.querySelectorAll('.jp-Notebook .jp-CodeCell')[index]
   .querySelector('.jp-OutputArea')?.innerText.includes(text)"""
 LEAF = "text => document.querySelector('.pi-tree .pt-row.pt-leaf')?.innerText.includes(text)"
+RESTS = """() => document.querySelector('.pi-tree .pt-compose').dataset.mode === 'ask' &&
+  !document.querySelector('.pi-tree .pt-row.pt-live')"""
 IDLE = """() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle' &&
   [...document.querySelectorAll('.jp-Notebook .jp-InputArea-prompt')].every(p => !p.innerText.includes('*'))"""
 
@@ -230,7 +232,7 @@ def test_stop_steer_and_a_blocking_cell(front: Server, open_notebook: Opener, pa
     says(nb, 2, "word word")
     says(nb, 2, "and be brief")
     page.wait_for_function(LEAF, arg="word word", timeout=30_000)
-    page.wait_for_function("() => document.querySelectorAll('.pi-tree .pt-row.pt-live').length === 0", timeout=30_000)
+    page.wait_for_function(RESTS, timeout=30_000)
     assert nb.running(4)
     assert [m["role"] for m in messages(nb)] == ["user", "assistant", "toolResult", "user", "assistant"]
     assert messages(nb)[-1]["content"][0]["text"] == "word " * 60
