@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_nb.notebook.caption import clean
-from pi_nb.session.glance import glance
+from pi_nb.session.preview import preview
 from pi_nb.views.plain import short_session, visible
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def sessions_text(runtime: Runtime) -> str:
 
 def _row(info: SessionInfo) -> tuple[str, str, str]:
     """Return id and time, size, and what else tells a session from others."""
-    seen = glance(info.file)
+    seen = preview(info.file)
     when = info.modified.astimezone().strftime("%Y-%m-%d %H:%M") if info.modified else "?"
     said = seen.first_prompt if len(seen.first_prompt) <= PREVIEW else seen.first_prompt[: PREVIEW - 1] + "…"
     bound = next((str(info.metadata[key]) for key in ("notebook", "terminal") if key in info.metadata), "")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pi_nb.session.glance import glance
+from pi_nb.session.preview import preview
 from pi_nb.session.repo import SessionRepo
 
 
@@ -63,7 +63,7 @@ def _refusal(repo: SessionRepo, ref: str) -> str:
     raise AssertionError("resolved")
 
 
-def test_a_glance_at_any_file(tmp_path: Path) -> None:
+def test_a_preview_of_any_file(tmp_path: Path) -> None:
     """Bad lines are counted and passed over; a file that is not there has nothing."""
     file = tmp_path / "x.jsonl"
     rows = [
@@ -75,5 +75,5 @@ def test_a_glance_at_any_file(tmp_path: Path) -> None:
         },
     ]
     file.write_text('{bad "user"\n'.join(json.dumps(row) + "\n" for row in rows) + "\n")
-    assert (glance(file).entries, glance(file).first_prompt) == (4, "a b")
-    assert glance(tmp_path / "none").entries == 0
+    assert (preview(file).entries, preview(file).first_prompt) == (4, "a b")
+    assert preview(tmp_path / "none").entries == 0

@@ -8,18 +8,18 @@ from pathlib import Path
 from pi_nb.session import lines
 from pi_nb.session.logfile import open_to_read
 
-__all__ = ["Glance", "glance", "prompt_in"]
+__all__ = ["Preview", "preview", "prompt_in"]
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
+class Preview:
     """How many entries a session's file has, and what the user said first; empty if nothing yet."""
 
     entries: int = 0
     first_prompt: str = ""
 
 
-def glance(file: Path) -> Glance:
+def preview(file: Path) -> Preview:
     """Read through a session's file; of one that cannot be read nothing is known."""
     count, prompt = 0, ""
     try:
@@ -29,8 +29,8 @@ def glance(file: Path) -> Glance:
                 if not prompt and b'"user"' in line:
                     prompt = prompt_in(line)
     except OSError:
-        return Glance()
-    return Glance(max(0, count - 1), prompt)  # the header is no entry
+        return Preview()
+    return Preview(max(0, count - 1), prompt)  # the header is no entry
 
 
 def prompt_in(line: bytes) -> str:
