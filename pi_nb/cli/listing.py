@@ -13,8 +13,8 @@ from typing import Any, Final
 from pi_nb.cli.output import say
 from pi_nb.cli.sessions import add_root, near
 from pi_nb.session import lines
-from pi_nb.session.preview import prompt_in
 from pi_nb.session.listing import SessionInfo
+from pi_nb.session.preview import prompt_in
 from pi_nb.session.repo import SessionRepo
 from pi_nb.views.plain import clip, pad, reading, short_session, visible
 
