@@ -36,6 +36,7 @@ __all__ = [
     "UserMessage",
     "Value",
     "now_ms",
+    "parse_block",
     "parse_message",
     "text_of",
     "to_wire",
@@ -170,6 +171,23 @@ def _snake(camel: str) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in camel)
 
 
+def parse_block(data: Mapping[str, Any]) -> Value:
+    """Return the content block that JSON data describes.
+
+    Raises:
+        pydantic.ValidationError: A field is of a wrong type.
+    """
+    return _BLOCK_KINDS[_block_tag(data)].model_validate(data)
+
+
+_BLOCK_KINDS: dict[str, type[Value]] = {
+    "text": TextContent,
+    "thinking": ThinkingContent,
+    "image": ImageContent,
+    "toolCall": ToolCall,
+    "unknown": UnknownContent,
+}
+
 ContentBlock = Annotated[
     Union[  # noqa: UP007 - Annotated members read better this way
         Annotated[TextContent, Tag("text")],
@@ -299,7 +317,7 @@ class CustomMessage(Value):
     """A message an application put in; the model sees it as the user's."""
 
     role: Literal["custom"] = "custom"
-    custom_type: str
+    custom_type: str = ""
     content: Content
     display: bool = True
     details: Any = None

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import PlainValidator, ValidationError
 
-from pi_nb.messages import Content, Message, UnknownMessage, Value, parse_message
+from pi_nb.messages import Content, Message, UnknownMessage, Value, parse_block, parse_message
 
 __all__ = [
     "ActiveToolsChangeEntry",
@@ -73,12 +73,23 @@ def _made(make: Callable[[Any], _MadeT], data: Any) -> _MadeT:
     try:
         return make(data)
     except ValidationError as error:
+        if isinstance(data, Mapping) and _has_plain_blocks(data.get("content")):
+            return _made(make, {**data, "content": [_block(block) for block in data["content"]]})
         odd = _odd_fields(data, error) if isinstance(data, Mapping) else {}
         if not odd or any(odd.get(name) is not None for name in _SAID):
             raise
     value = make({name: field for name, field in data.items() if name not in odd})
     object.__setattr__(value, "__pydantic_extra__", {**(value.__pydantic_extra__ or {}), **odd})
     return value
+
+
+def _has_plain_blocks(content: Any) -> bool:
+    return isinstance(content, list | tuple) and any(isinstance(block, Mapping) for block in content)
+
+
+def _block(data: Any) -> Any:
+    """Return a block with the fields of it that are of a wrong type as they are; what is no block stays what it is."""
+    return _made(parse_block, data) if isinstance(data, Mapping) else data
 
 
 def _odd_fields(data: Mapping[str, Any], error: ValidationError) -> dict[str, Any]:
@@ -192,7 +203,7 @@ class CustomMessageEntry(Entry):
     """A message of an application; the model sees it."""
 
     type: Literal["custom_message"] = "custom_message"
-    custom_type: str
+    custom_type: str = ""
     content: Content
     display: bool = True
     details: Any = None

@@ -496,6 +496,37 @@ def test_an_answer_with_a_wrong_field_still_names_its_model(opened: Opener, wron
     assert session.entry("a").to_wire() == answer
 
 
+ODD_BLOCKS = [
+    {"type": "text", "text": "said", "textSignature": {"v": 1}},
+    {"type": "thinking", "thinking": "thought", "thinkingSignature": [1], "redacted": ""},
+    {"type": "toolCall", "id": "t1", "name": "ls", "arguments": {}, "thoughtSignature": 5},
+]
+
+
+def test_a_block_with_a_wrong_field_is_what_it_is(opened: Opener) -> None:
+    """A signature of a wrong type is carried along; the message, its other blocks and its model keep their meaning."""
+    answer = {"role": "assistant", "content": ODD_BLOCKS, "provider": "p", "model": "m", "stopReason": "toolUse"}
+    odd = entry("message", "b", "a", message=answer)
+    session = opened(said("a", None), odd)
+    message: Any = session.context().messages[1]
+    assert [block.type for block in message.content] == ["text", "thinking", "toolCall"]
+    assert (message.text, message.content[0].text_signature, message.tool_calls[0].id) == ("said", None, "t1")
+    assert session.context().model is not None
+    assert session.entry("b").to_wire() == odd
+
+
+def test_a_custom_message_without_a_type_is_seen(opened: Opener) -> None:
+    """What an application says reaches the model whether or not it says which application it is."""
+    entries = [
+        entry("custom_message", "a", None, content=[ODD_BLOCKS[0]], display=True),
+        entry("custom_message", "b", "a", customType=5, content="more", display=True),
+        entry("message", "c", "b", message={"role": "custom", "content": "last"}),
+    ]
+    session = opened(*entries)
+    assert roles(session) == ["custom", "custom", "custom"]
+    assert [each.to_wire() for each in session.entries()] == entries
+
+
 def test_half_characters_in_field_names_are_kept(opened: Opener) -> None:
     """A field whose name cannot be encoded is carried along, and its entry and message are what they are."""
     session = opened(
