@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pi_nb.harness.estimate import compact_json
+from pi_nb.harness.estimate import compact_json, utf16_length
 from pi_nb.messages import (
     AssistantMessage,
     Message,
@@ -21,7 +21,7 @@ from pi_nb.providers.transform import to_llm
 
 __all__ = ["FileLists", "conversation_text"]
 
-_RESULT_LIMIT = 2_000  # characters of a tool result that a summariser sees
+_RESULT_LIMIT = 2_000  # UTF-16 units of a tool result that a summariser sees
 
 
 def conversation_text(messages: Sequence[Message]) -> str:
@@ -50,9 +50,11 @@ def _labelled(label: str, text: str) -> Iterable[str]:
 
 
 def _limited(text: str) -> str:
-    if len(text) <= _RESULT_LIMIT:
+    over = utf16_length(text) - _RESULT_LIMIT
+    if over <= 0:
         return text
-    return f"{text[:_RESULT_LIMIT]}\n\n[{len(text) - _RESULT_LIMIT} more characters left out]"
+    units = text.encode("utf-16-le", "surrogatepass")[: 2 * _RESULT_LIMIT]
+    return f"{units.decode('utf-16-le', 'ignore')}\n\n[{over} more characters left out]"
 
 
 def _call(call: ToolCall) -> str:

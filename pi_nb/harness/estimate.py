@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,15 @@ if TYPE_CHECKING:
     from pi_nb.session.context import Context
     from pi_nb.session.entries import Entry
 
-__all__ = ["IMAGE_TOKENS", "Estimate", "compact_json", "estimate_context", "estimate_messages", "estimate_tokens"]
+__all__ = [
+    "IMAGE_TOKENS",
+    "Estimate",
+    "compact_json",
+    "estimate_context",
+    "estimate_messages",
+    "estimate_tokens",
+    "utf16_length",
+]
 
 IMAGE_TOKENS = 1_200
 _UNITS_PER_TOKEN = 4
@@ -116,27 +124,29 @@ def _total(usage: Usage) -> int:
 
 def _units(message: Message) -> int:
     if isinstance(message, BashExecutionMessage):
-        return _length(message.command) + _length(message.output)
+        return utf16_length(message.command) + utf16_length(message.output)
     if isinstance(message, BranchSummaryMessage | CompactionSummaryMessage):
-        return _length(message.summary)
+        return utf16_length(message.summary)
     if isinstance(message, UnknownMessage):
         return 0
-    return _length(message.content) if isinstance(message.content, str) else sum(map(_block_units, message.content))
+    return (
+        utf16_length(message.content) if isinstance(message.content, str) else sum(map(_block_units, message.content))
+    )
 
 
 def _block_units(block: Any) -> int:
     if isinstance(block, TextContent):
-        return _length(block.text)
+        return utf16_length(block.text)
     if isinstance(block, ThinkingContent):
-        return _length(block.thinking)
+        return utf16_length(block.thinking)
     if isinstance(block, ImageContent):
         return IMAGE_TOKENS * _UNITS_PER_TOKEN
     if isinstance(block, ToolCall):
-        return _length(block.name) + _length(compact_json(block.arguments))
+        return utf16_length(block.name) + utf16_length(compact_json(block.arguments))
     return 0
 
 
-def _length(text: str) -> int:
+def utf16_length(text: str) -> int:
     """Return the length in UTF-16 units."""
     return len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)
 
@@ -144,6 +154,15 @@ def _length(text: str) -> int:
 def compact_json(value: Any) -> str:
     """Return JSON as short as it gets, with every character as itself."""
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+        return json.dumps(_whole(value), ensure_ascii=False, separators=(",", ":"), default=str)
     except (ValueError, RecursionError):
         return "[unserializable]"
+
+
+def _whole(value: Any) -> Any:
+    """Return JSON data with 2.0 as 2, which are one number in JavaScript."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
+        return int(value)
+    if isinstance(value, Mapping):
+        return {name: _whole(item) for name, item in value.items()}
+    return [_whole(item) for item in value] if isinstance(value, list | tuple) else value

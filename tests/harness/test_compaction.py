@@ -10,6 +10,7 @@ from pi_nb.harness.compaction import (
     prepare_compaction,
     should_compact,
 )
+from pi_nb.harness.conversation import conversation_text
 from pi_nb.harness.estimate import estimate_context, estimate_tokens
 from pi_nb.harness.hooks import CompactDecision
 from pi_nb.harness.prompts import SPLIT_TURN_HEADING
@@ -71,6 +72,18 @@ def new():
 def test_a_guess_of_tokens(message, tokens):
     """A token is four UTF-16 units, an image 1,200 tokens, JSON is counted as short as it gets."""
     assert estimate_tokens(message) == tokens
+
+
+def test_a_long_result_is_cut_where_javascript_would():
+    """A summariser sees 2,000 UTF-16 units of a result, never half a character, and whole numbers without a point."""
+    call = ToolCall(id="t", name="plot", arguments={"n": [2.0, 2.5, -0.0], "at": {"x": 3.0}})
+    result = ToolResultMessage(
+        tool_call_id="t", tool_name="plot", content=(TextContent(text="x" + "\U0001f600" * 1500),)
+    )
+    text = conversation_text([AssistantMessage(content=(call,)), result])
+    assert text.startswith('[Assistant tool calls]: plot(n=[2,2.5,0], at={"x":3})\n\n[Tool result]: x')
+    assert text.count("\U0001f600") == 999
+    assert "\n\n[1001 more characters left out]" in text
 
 
 def test_an_estimate_begins_at_the_last_count():
