@@ -145,7 +145,7 @@ def test_a_restart_and_a_refresh(front: Server, open_notebook: Opener, page: Any
     assert "Nice to meet" in nb.output(1)
     nb.run(3)
     page.locator(".pi-tree .pt-row", has_text="Remember: tea").first.wait_for()
-    page.wait_for_function("() => document.querySelectorAll('.pi-tree .pt-row.pt-live').length === 0", timeout=60_000)
+    page.wait_for_function(RESTS, timeout=60_000)
     assert prompts(nb) == ["/My name is Ada.", "/My name is Ada./Remember: tea."]
     assert [m.get("stopReason") for m in messages(nb)] == [None, "stop", None, "stop"]
 

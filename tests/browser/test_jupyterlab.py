@@ -14,7 +14,7 @@ from tests.browser.jupyter import Notebook, Server
 pytestmark = pytest.mark.browser
 
 Opener = Callable[..., Notebook]
-SLOW = "import os; os.environ['PI_NB_DEMO_PACE'] = '25'"
+SLOW = "import os; os.environ['PI_NB_DEMO_PACE'] = '12'"
 LOAD = "%load_ext pi_nb"
 WHERE = "import pi_nb.notebook as n; s = n.current().session; print('LEAF', s.leaf_id, 'ENTRIES', len(s))"
 
@@ -167,7 +167,7 @@ def test_a_kernel_without_subshells_says_so_and_catches_up(lab: Server, open_not
 
 def test_the_stop_button_keeps_what_was_said(lab: Server, open_notebook: Opener, page: Any) -> None:
     """Stopping ends the run at once; the partial answer is in the file, and the next prompt works."""
-    nb = open_notebook(lab, [SLOW.replace("25", "8"), LOAD, "%%pi\nMy name is Ada.", "%%pi\nWhat do you know?"])
+    nb = open_notebook(lab, [SLOW.replace("12", "8"), LOAD, "%%pi\nMy name is Ada.", "%%pi\nWhat do you know?"])
     nb.run(0)
     nb.run(1)
     nb.start(2)

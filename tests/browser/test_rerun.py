@@ -252,7 +252,7 @@ def test_a_blocking_cell_during_a_background_run(lab: Server, open_notebook: Ope
     nb = open_notebook(
         lab,
         [
-            "import os; os.environ['PI_NB_DEMO_PACE'] = '20'",
+            "import os; os.environ['PI_NB_DEMO_PACE'] = '12'",
             "%load_ext pi_nb",
             "%pi_tree",
             "%%pi --bg\nMy name is Ada. I keep a list of boats.",

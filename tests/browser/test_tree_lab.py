@@ -12,7 +12,7 @@ from tests.browser.jupyter import READY, Notebook, Server
 pytestmark = pytest.mark.browser
 
 Opener = Callable[..., Notebook]
-SLOW = "import os; os.environ['PI_NB_DEMO_PACE'] = '25'"
+SLOW = "import os; os.environ['PI_NB_DEMO_PACE'] = '12'"
 LOAD = "%load_ext pi_nb"
 ADA, TEA = "%%pi\nMy name is Ada.", "%%pi\nRemember: tea."
 ROWS = "nth => [...document.querySelectorAll('.pi-tree')[nth].querySelectorAll('.pt-row')].length"

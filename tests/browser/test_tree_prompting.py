@@ -14,7 +14,7 @@ from tests.browser.jupyter import Notebook, Server
 pytestmark = pytest.mark.browser
 
 Opener = Callable[..., Notebook]
-SLOW = "import os; os.environ['PI_NB_DEMO_PACE'] = '25'\n%load_ext pi_nb"
+SLOW = "import os; os.environ['PI_NB_DEMO_PACE'] = '12'\n%load_ext pi_nb"
 SCRIPT = """
 import pi_nb, pi_nb.notebook as _nb
 from pi_nb import Registry, Reply, ScriptedProvider
@@ -156,7 +156,7 @@ def test_a_kernel_without_subshells_takes_the_words_later(lab: Server, open_note
 
 def test_stopping_from_the_tree_keeps_what_was_said(lab: Server, open_notebook: Opener, page: Any) -> None:
     """A run of the tree and one of a cell: what had arrived is in the file; what waited is back in the box."""
-    nb, tree = opened(lab, open_notebook, page, [SLOW.replace("25", "8"), "%pi_tree", "%%pi\nAnd more"], 2)
+    nb, tree = opened(lab, open_notebook, page, [SLOW.replace("12", "8"), "%pi_tree", "%%pi\nAnd more"], 2)
     tree.ask("My name is Ada.")
     tree.root.locator(".pt-row.pt-live", has_text="Nice").wait_for(timeout=20_000)
     tree.ask("never said", "Alt+Enter")
