@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from pi_nb.harness.prompts import BRANCH_INSTRUCTIONS, BRANCH_PREAMBLE, with_foc
 from pi_nb.harness.summaries import Summariser
 from pi_nb.messages import Message, ToolResultMessage, Usage
 from pi_nb.session.context import project
-from pi_nb.session.entries import BranchSummaryEntry, Entry
+from pi_nb.session.entries import BranchSummaryEntry, ContextEditEntry, Entry
 from pi_nb.session.tree import Session
 
 __all__ = [
@@ -87,25 +87,35 @@ def left_branch(session: Session, old_leaf_id: str | None, target_id: str | None
 def select_messages(entries: Sequence[Entry], budget: int = 0) -> BranchPart:
     """Return the newest messages of a branch that are within a budget, without tool results.
 
+    A compaction on the branch is one message more: what it summarised was said on the branch, too.
+
     Args:
         entries: The branch, oldest first.
         budget: Estimated tokens; 0 for no limit.
     """
     kept: list[Message] = []
     total = 0
-    for item in reversed(project(entries)):
-        if isinstance(item.message, ToolResultMessage):
-            continue
-        tokens = estimate_tokens(item.message)
+    for message in _newest_first(entries):
+        tokens = estimate_tokens(message)
         over = bool(budget) and total + tokens > budget
-        if over and not (_is_summary(item.message) and total < budget * 0.9):
+        if over and not (_is_summary(message) and total < budget * 0.9):
             break
-        kept.append(item.message)
+        kept.append(message)
         total += tokens
         if over:
             break
     earlier = [e.details for e in entries if isinstance(e, BranchSummaryEntry) and not e.from_hook]
     return BranchPart(tuple(reversed(kept)), FileLists.of(kept, *earlier), total)
+
+
+def _newest_first(entries: Sequence[Entry]) -> Iterator[Message]:
+    """Yield what each entry is to a model, with the edits the branch makes to it; tool results are left out."""
+    edits = {entry.target_id: entry for entry in entries if isinstance(entry, ContextEditEntry)}
+    for entry in reversed(entries):
+        edit = edits.get(entry.id)
+        for item in project([entry] if edit is None else [entry, edit]):
+            if not isinstance(item.message, ToolResultMessage):
+                yield item.message
 
 
 def _is_summary(message: Message) -> bool:

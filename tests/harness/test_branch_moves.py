@@ -208,6 +208,20 @@ def test_the_newest_messages_are_summarised_first():
     assert part.tokens == 6
 
 
+def test_a_compaction_on_the_branch_hides_nothing_from_its_summary():
+    """What was said on the branch is told in its order, with the summary of a compaction where that was made."""
+    h = bench()
+    first = h.session.append_message(UserMessage(content="first"))
+    told = [h.session.append_message(UserMessage(content=text)) for text in ("second", "third")]
+    h.session.append_compaction("in short", told[1], 99)
+    h.session.append_message(UserMessage(content="fourth"))
+    left = left_branch(h.session, h.session.leaf_id, first)
+    texts = [getattr(each, "summary", None) or each.content for each in select_messages(left.entries).messages]
+    assert texts == ["second", "third", "in short", "fourth"]
+    texts = [getattr(each, "summary", None) or each.content for each in select_messages(left.entries, 3).messages]
+    assert texts == ["in short", "fourth"]
+
+
 def test_a_failed_summary_moves_nothing():
     """The leaf stays, the error says why, and the harness is idle."""
     made, ids = two_rounds(Reply(error="no credit"))
