@@ -10,6 +10,8 @@ import fnmatch
 import re
 from collections.abc import Iterator, Sequence
 
+from pi_nb.harness.path_segments import Segment, follow
+
 __all__ = ["PathPattern"]
 
 _ALTERNATIVES = 256  # that braces may stand for
@@ -36,10 +38,7 @@ class PathPattern:
         if self.only_folders and not is_folder:
             return False
         parts = path.split("/")
-        return any(_matches(segments, parts) for segments in self._choices)
-
-
-Segment = re.Pattern[str] | None  # None stands for **
+        return any(follow(segments, parts) for segments in self._choices)
 
 
 def _compile(pattern: str) -> Sequence[Segment]:
@@ -49,33 +48,6 @@ def _compile(pattern: str) -> Sequence[Segment]:
     compiled = [None if part == "**" else re.compile(fnmatch.translate(part)) for part in segments]
     # At the end it stands for what is inside, not for the folder itself.
     return [*compiled, re.compile(r".+")] if compiled[-1] is None else compiled
-
-
-def _matches(segments: Sequence[Segment], parts: Sequence[str]) -> bool:
-    """Follow all ways through the pattern at once; ``reached`` are the segments that may be next."""
-    reached = _past_stars({0}, segments)
-    for part in parts:
-        following: set[int] = set()
-        for index in reached:
-            if index == len(segments):
-                continue
-            segment = segments[index]
-            if segment is None:
-                following.add(index)
-            elif segment.match(part):
-                following.add(index + 1)
-        reached = _past_stars(following, segments)
-    return len(segments) in reached
-
-
-def _past_stars(reached: set[int], segments: Sequence[Segment]) -> set[int]:
-    grown = set(reached)
-    for start in reached:
-        index = start
-        while index < len(segments) and segments[index] is None:
-            index += 1
-            grown.add(index)
-    return grown
 
 
 def _expand(pattern: str) -> list[str]:
