@@ -13,7 +13,7 @@ from pi_nb.tools.files import stop_if_aborted
 from pi_nb.tools.paths import locate, missing, named_errors, printable, shown
 from pi_nb.tools.patterns import PathPattern
 from pi_nb.tools.truncate import MAX_LINES, noted, shorten, truncation_details
-from pi_nb.tools.walk import Walk
+from pi_nb.tools.walk import Walk, ignored_note
 
 __all__ = ["find_tool"]
 
@@ -28,8 +28,8 @@ def find_tool(cwd: str | Path | None = None) -> FunctionTool:
     def find(pattern: str, ctx: ToolContext, path: str = ".", limit: int = LIMIT) -> ToolResult:
         """Find files and folders by a glob pattern. Folders end in /. Hidden ones are found too, links not followed.
 
-        Folders named .git, node_modules, __pycache__ and .venv are left out, unless path is inside of one;
-        .gitignore is not looked at.
+        Folders named .git, node_modules, __pycache__ and .venv are left out, and what .gitignore and .ignore say; give
+        such a folder as path to search it.
 
         Args:
             pattern: Such as *.py (names, at any depth) or src/**/*.{ts,tsx} (paths from the folder searched).
@@ -70,13 +70,14 @@ def _search(pattern: PathPattern, place: Path, base: str | Path, limit: int, ctx
                 yield f"{prefix}{printable(item.path)}{'/' if item.is_folder else ''}"
 
     paths = list(islice(found(), limit + 1))
-    return _report(paths, limit, walk)
+    return _report(paths, limit, walk, prefix)
 
 
-def _report(paths: list[str], limit: int, walk: Walk) -> ToolResult:
+def _report(paths: list[str], limit: int, walk: Walk, prefix: str) -> ToolResult:
     short = shorten("\n".join(paths[:limit]))
     details: dict[str, Any] = {}
-    notes = [] if paths else ["Nothing found.", *walk.skipped_note()]
+    examples = [f"{prefix}{printable(path)}" for path in walk.examples]
+    notes = [] if paths else ["Nothing found.", *walk.skipped_note(), *ignored_note(walk.ignored, examples)]
     notes += walk.unreadable_note()
     if len(paths) > limit:
         details["resultLimitReached"] = limit

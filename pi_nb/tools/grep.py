@@ -9,6 +9,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Annotated, Any
 
@@ -23,6 +25,7 @@ from pi_nb.tools.paths import locate, missing, named_errors, printable, shown
 from pi_nb.tools.patterns import PathPattern
 from pi_nb.tools.truncate import MAX_LINES, noted, shorten, truncation_details
 from pi_nb.tools.waiting import Ending, first_of
+from pi_nb.tools.walk import ignored_note
 
 __all__ = ["grep_tool"]
 
@@ -32,7 +35,9 @@ DEADLINE = 60.0
 """Seconds a search may take."""
 
 _PACKAGES = Path(__file__).resolve().parents[2]
-_WORKER = "import sys; sys.path.insert(0, sys.argv[1]); from pi_nb.tools.grep_worker import main; main()"
+_WORKER = (
+    "import sys; sys.path = [sys.argv[1], *sys.path, *sys.argv[2:]]; from pi_nb.tools.grep_worker import main; main()"
+)
 
 
 def grep_tool(cwd: str | Path | None = None, *, deadline: float = DEADLINE) -> FunctionTool:
@@ -57,7 +62,8 @@ def grep_tool(cwd: str | Path | None = None, *, deadline: float = DEADLINE) -> F
         """Search files for lines that match a regular expression (Python's) or a text.
 
         Hidden files are searched too, links are not followed. Folders named .git, node_modules, __pycache__ and .venv
-        are left out, unless path is inside of one; .gitignore is not looked at. Lines are cut to 500 characters.
+        are left out, and what .gitignore and .ignore say; give such a folder or file as path to search it. Lines are
+        cut to 500 characters.
 
         Args:
             pattern: What to look for.
@@ -124,7 +130,7 @@ async def _search(request: dict[str, Any], ctx: ToolContext, deadline: float) ->
         raise ToolError("There is no Python program here to search with.")
     found = _Found()
     process = subprocess.Popen(  # noqa: ASYNC220 - a few milliseconds
-        [sys.executable, "-I", "-S", "-W", "ignore", "-c", _WORKER, str(_PACKAGES)],
+        [sys.executable, "-I", "-S", "-W", "ignore", "-c", _WORKER, str(_PACKAGES), *_libraries()],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -141,6 +147,14 @@ async def _search(request: dict[str, Any], ctx: ToolContext, deadline: float) ->
     if ending == "aborted":
         raise ToolError("Stopped: the run was aborted.")
     return found, ending
+
+
+@cache
+def _libraries() -> tuple[str, ...]:
+    """Return the folder that has the one package which the process may need beside ours."""
+    found = find_spec("pathspec")
+    places = found.submodule_search_locations if found else None
+    return tuple(str(Path(place).parent) for place in places or ())
 
 
 def _talk(process: subprocess.Popen[bytes], request: dict[str, Any], found: _Found) -> None:
@@ -186,7 +200,7 @@ def _report(found: _Found, ending: Ending, request: dict[str, Any], prefix: str,
     short = shorten("\n".join(_lines(found, prefix, spaced=request["context"] > 0)))
     details: dict[str, Any] = {}
     counts = found.end.get("done") or found.end.get("slow") or {}
-    notes = [*_endings(found, ending, prefix, deadline), *_remarks(counts, request)]
+    notes = [*_endings(found, ending, prefix, deadline), *_remarks(counts, request, prefix)]
     if counts.get("more"):
         details["matchLimitReached"] = request["limit"]
     if counts.get("long_lines"):
@@ -222,7 +236,7 @@ def _endings(found: _Found, ending: Ending, prefix: str, deadline: float) -> Ite
         yield "The search ended before it was done; this is not all."
 
 
-def _remarks(counts: dict[str, Any], request: dict[str, Any]) -> Iterator[str]:
+def _remarks(counts: dict[str, Any], request: dict[str, Any], prefix: str) -> Iterator[str]:
     if counts.get("more"):
         yield f"The first {request['limit']} matches; there are more. Set limit, or narrow the pattern or path."
     if counts.get("long_lines"):
@@ -234,3 +248,6 @@ def _remarks(counts: dict[str, Any], request: dict[str, Any]) -> Iterator[str]:
     yield from counts.get("folders", ())
     if not counts.get("matches"):
         yield from counts.get("skipped", ())
+        yield from ignored_note(
+            counts.get("ignored", 0), [f"{prefix}{printable(path)}" for path in counts.get("examples", ())]
+        )

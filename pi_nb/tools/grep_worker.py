@@ -82,7 +82,8 @@ class _Search:
     def summary(self) -> dict[str, Any]:
         """Return what was counted."""
         counts = {name: getattr(self.counts, name) for name in _Counts.__slots__}
-        return {**counts, "skipped": self.walk.skipped_note(), "folders": self.walk.unreadable_note()}
+        ignored = {"ignored": self.walk.ignored, "examples": self.walk.examples}
+        return {**counts, **ignored, "skipped": self.walk.skipped_note(), "folders": self.walk.unreadable_note()}
 
     def _paths(self) -> Iterator[str]:
         if not os.path.isdir(self.root):  # noqa: PTH112
