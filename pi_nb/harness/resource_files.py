@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from pi_nb.harness.front_matter import read_front_matter
+from pi_nb.harness.ignored import Ignored, marks_in
 from pi_nb.harness.resources import PromptTemplate, Resources, Skill
 from pi_nb.providers.surrogates import well_formed
 
@@ -36,6 +37,7 @@ _LONGEST_DESCRIPTION = 1_024
 _LARGEST = 1_000_000  # bytes of a file
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _SKIPPED = frozenset({"node_modules"})
+_NOTHING_IGNORED = Ignored()
 _REFUSALS = (OSError, RuntimeError, ValueError)  # by the system; no such user; no such name could be
 
 
@@ -87,7 +89,8 @@ def load_resources(folders: Iterable[AnyPath]) -> Loaded:
 def load_skills(folders: Iterable[AnyPath]) -> Loaded:
     """Load the skills under some folders: every ``SKILL.md``, however deep, and Markdown files right in a folder.
 
-    Below a folder with a ``SKILL.md`` nothing is looked for, nor in hidden folders and ``node_modules``.
+    Below a folder with a ``SKILL.md`` nothing is looked for, nor in hidden folders and ``node_modules``. What
+    ``.gitignore`` and ``.ignore`` in these folders and below leave out is no skill (:mod:`pi_nb.harness.ignored`).
     """
     reader = _Reader()
     for folder in reader.places(folders):
@@ -132,18 +135,19 @@ class _Reader:
 
     def skill_files(self, root: Path) -> Iterator[tuple[Path, str]]:
         """Yield the files that are skills, and what each should be called."""
-        waiting = [(root, frozenset[Path]())]
+        waiting = [(root, frozenset[Path](), _NOTHING_IGNORED)]
         while waiting:
-            folder, above = waiting.pop()
+            folder, above, around = waiting.pop()
             real = self._new_folder(folder, above)
             if real is None:
                 continue
-            inside, skill = self.kinds_in(folder), folder / "SKILL.md"
-            if inside.get(skill, _kind(skill)) == "file":
+            ignored = around.inside(str(folder), marks_in(str(folder)))
+            inside, skill = self.kinds_in(folder, ignored), folder / "SKILL.md"
+            if inside.get(skill, _kind(skill)) == "file" and not ignored.hides(skill.name, is_folder=False):
                 yield skill, _printable(real.name)
                 continue
             inner = [path for path, kind in inside.items() if kind == "folder" and path.name not in _SKIPPED]
-            waiting += [(path, above | {real}) for path in reversed(inner)]
+            waiting += [(path, above | {real}, ignored) for path in reversed(inner)]
             if folder == root:
                 files = [path for path, kind in inside.items() if kind == "file" and path.suffix == ".md"]
                 yield from ((path, _printable(path.stem)) for path in files)
@@ -162,13 +166,15 @@ class _Reader:
         self._seen.add(real)
         return real
 
-    def kinds_in(self, folder: Path) -> dict[Path, str]:
-        """Return what is in a folder, sorted, without hidden things, and of what kind each is."""
+    def kinds_in(self, folder: Path, ignored: Ignored = _NOTHING_IGNORED) -> dict[Path, str]:
+        """Return what is in a folder, sorted, without hidden and ignored things, and of what kind each is."""
         try:
             found = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
         except _REFUSALS as error:
             self._fault(folder, f"cannot be read ({_why(error)})")
             return {}
+        if ignored.levels:
+            found = [path for path in found if not ignored.hides(path.name, is_folder=_kind(path) == "folder")]
         return {path: self._kind_or_fault(path) for path in found}
 
     def _kind_or_fault(self, path: Path) -> str:

@@ -276,3 +276,31 @@ def test_no_front_matter():
     assert read_front_matter("Text.\n---\na: b\n---\n") == ({}, "Text.\n---\na: b\n---\n")
     assert read_front_matter("") == ({}, "")
     assert read_front_matter("----\na: b\n----\n") == ({}, "----\na: b\n----\n")
+
+
+def test_ignored_skills(tmp_path):
+    """Skills, and folders of them, that .gitignore or .ignore leave out are not loaded, without a word."""
+    write(tmp_path, skills__tidy__SKILL=TIDY, skills__drafts__look__SKILL=TIDY, skills__note=TIDY, skills__old=b"\xff")
+    write(tmp_path, skills__deep__a__SKILL=TIDY.replace("tidy", "a"), skills__deep__b__SKILL=TIDY)
+    (tmp_path / "skills/.gitignore").write_text("drafts/\n/note.md\nold*\n")
+    (tmp_path / "skills/old-link").symlink_to("nowhere")
+    (tmp_path / "skills/deep/.ignore").write_text("b\n")
+    loaded = load_resources([tmp_path])
+    assert named(loaded) == ["a", "tidy"]
+    assert loaded.faults == ()
+
+
+def test_where_skills_are_ignored_from(tmp_path):
+    """Files above the folder that is given have no say, nor have those that cannot be read."""
+    write(tmp_path, skills__tidy__SKILL=TIDY)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text("skills\ntidy\n")
+    (tmp_path / "skills/.gitignore").mkdir()
+    assert named(load_skills([tmp_path / "skills"])) == ["tidy"]
+
+
+def test_a_skill_file_that_is_ignored(tmp_path):
+    """A folder whose SKILL.md is ignored is no skill, and is looked through."""
+    write(tmp_path, a__SKILL=TIDY, a__look__SKILL=TIDY.replace("tidy", "look"))
+    (tmp_path / ".gitignore").write_text("/a/SKILL.md\n")
+    assert named(load_skills([tmp_path])) == ["look"]
