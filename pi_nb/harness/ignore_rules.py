@@ -21,7 +21,8 @@ from pi_nb.harness.path_segments import Segment, follow
 __all__ = ["IgnoreRule", "IgnoreRules", "read_rules"]
 
 _MOST_LINES = 20_000  # of a file
-_MOST_PATTERNS = 1_000  # of a file, with wildcards or slashes; each is tried on each name
+_MOST_PATTERNS = 1_000  # of a file, with wildcards or slashes, which are tried on each name; ten if it is **
+_MOST_NAMES = 40  # of a pattern
 _LONGEST_LINE = 1_000  # characters
 _SPECIAL = re.compile(r"[*?\[\\]")
 _ENDING = re.compile(r"\*[^*?\[\\]+")
@@ -125,16 +126,22 @@ def read_rules(text: str) -> IgnoreRules:
 
 
 def _rules(lines: Collection[str]) -> Iterator[IgnoreRule]:
-    patterns = 0
+    effort = 0
     for position, line in enumerate(islice(lines, _MOST_LINES)):
         rule = _rule(line.removesuffix("\r"), position)
-        if rule is None:
-            continue
-        name = rule.segments[0] if rule.anywhere else None
-        patterns += not isinstance(name, str) or name.startswith("*")
-        if patterns > _MOST_PATTERNS:
-            return
-        yield rule
+        if rule is not None:
+            effort += _effort(rule)
+            if effort > _MOST_PATTERNS:
+                return
+            yield rule
+
+
+def _effort(rule: IgnoreRule) -> int:
+    """Return what it costs to try a rule on a name."""
+    if not rule.anywhere:
+        return 10 if None in rule.segments else 1
+    name = rule.segments[0]
+    return 0 if isinstance(name, str) and not name.startswith("*") else 1
 
 
 def _rule(line: str, position: int) -> IgnoreRule | None:
@@ -144,7 +151,7 @@ def _rule(line: str, position: int) -> IgnoreRule | None:
     hides, text = not text.startswith("!"), text.removeprefix("!")
     only_folders, text = text.endswith("/"), text.removesuffix("/")
     names = _names(text)
-    if "" in names:
+    if "" in names or len(names) > _MOST_NAMES:
         return None
     anywhere = len(names) == 2 and _is_any(names[0])
     try:
