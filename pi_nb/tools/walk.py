@@ -76,7 +76,8 @@ class Walk:
         except OSError:
             self.unreadable += 1
             return iter(()), above
-        ignored = above.inside(place[:-1], _marks(things)) if prefix else above
+        marks = _marks(things) if things and things[0].name <= _LAST_MARK else ()
+        ignored = above.inside(place[:-1], marks) if prefix and (marks or above.levels) else above
         return self._left(prefix, things, ignored.hides if ignored.levels else None), ignored
 
     def _left(
