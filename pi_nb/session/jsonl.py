@@ -48,7 +48,13 @@ class JsonlSessionStorage(IndexedStorage):
 
     @classmethod
     def create(
-        cls, file: Path, header: Header, *, raw: Iterable[bytes] = (), durability: Durability = "flush"
+        cls,
+        file: Path,
+        header: Header,
+        *,
+        raw: Iterable[bytes] = (),
+        at_once: bool = False,
+        durability: Durability = "flush",
     ) -> JsonlSessionStorage:
         """Return a new session; its file comes with the first message.
 
@@ -56,6 +62,7 @@ class JsonlSessionStorage(IndexedStorage):
             file: Where it will be; must not exist.
             header: Its first line.
             raw: Lines of entries it begins with (a fork's); written at once if something is said in them.
+            at_once: Write the file at once, whatever is in it.
             durability: ``flush`` survives a killed process, ``fsync`` a power loss too.
 
         Raises:
@@ -67,7 +74,7 @@ class JsonlSessionStorage(IndexedStorage):
         storage = cls(file, header.model_copy(update={"version": CURRENT_VERSION}), index, durability=durability)
         if os.path.exists(file):  # noqa: PTH110 - Path.exists() raises if the name is too long; the first write says so
             raise SessionError(f"{file} exists already.", code="storage", path=str(file))
-        if any(kind in _SPOKEN for kind in index.types):
+        if at_once or any(kind in _SPOKEN for kind in index.types):
             storage._write_whole()
         return storage
 

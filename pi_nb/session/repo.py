@@ -205,7 +205,7 @@ class SessionRepo:
         id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Session:
-        """Return a new session with entries of another one, ids preserved.
+        """Return a new session with entries of another one, ids preserved; it is on disk if that one is.
 
         Args:
             session: The other one, or what :meth:`open` takes.
@@ -225,7 +225,8 @@ class SessionRepo:
         origin = str(session.file) if session.file else session.id
         options = session.metadata if metadata is None else metadata
         file, header = self._plan(cwd or session.cwd or Path.cwd(), id, options, origin)
-        return Session(JsonlSessionStorage.create(file, header, raw=raw, durability=self.durability))
+        on_disk = session.file is not None and session.file.exists()
+        return Session(JsonlSessionStorage.create(file, header, raw=raw, at_once=on_disk, durability=self.durability))
 
     def delete(self, ref: str | Path | Session) -> None:
         """Delete a session's file.

@@ -361,7 +361,8 @@ def test_forks(repo: SessionRepo, source: Path, where: dict[str, str], kept: lis
         assert fork.leaf_id == (kept[-1] if kept else None)
         assert (fork.header.parent_session, fork.metadata, fork.cwd) == (str(source), {"m": 1}, "/demo")
         assert dict(fork.labels) == ({"a1": "keep"} if "a3" in kept else {})
-        assert fork.file.exists() is bool(kept)
+        with repo.open(fork.file, read_only=True) as seen:  # also if it is empty, or nothing is said in it yet
+            assert ([e.id for e in seen.entries()], seen.id) == (kept, fork.id)
         fork.append_message(HI)
     assert source.read_bytes() == before
     wanted = [text for text in before.splitlines() if json.loads(text)["id"] in kept]
