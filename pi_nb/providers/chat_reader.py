@@ -48,6 +48,7 @@ class ChatReader:
         self.complete = False
         self._builder = builder
         self._started = False
+        self._done = False
         self._prose: tuple[str, int] | None = None  # kind and index of the open text or thinking block
         self._text: int | None = None
         self._calls: dict[object, int] = {}  # by what tells calls apart: the index, or the id
@@ -60,10 +61,14 @@ class ChatReader:
 
     def feed(self, event: ServerSentEvent) -> Iterator[StreamEvent]:
         """Yield what one chunk brings."""
+        if self._done:
+            return
         if event.data.strip() == "[DONE]":
-            self.complete = True
+            self.complete = self._done = True
             return
         chunk = event_json(event)
+        if event.event == "error":
+            raise failure(chunk)
         if not isinstance(chunk, dict):
             return  # some servers send null
         if chunk.get("error") and not chunk.get("choices"):

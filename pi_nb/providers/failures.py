@@ -112,6 +112,8 @@ _OVERFLOW_TEXT = re.compile(
             r"exceeded model token limit",  # Kimi
             r"range of input length should be",  # Qwen
             r"context[ _]length[ _]exceeded",
+            r"token limit exceeded",
+            r"too many (input |prompt )?tokens(?!.*\bwait\b)",  # Bedrock's throttling says the same, and to wait
         )
     ),
     re.IGNORECASE,
@@ -123,6 +125,8 @@ def is_overflow(error: ErrorBody, status: int | None) -> bool:
     if status == 429:  # "tokens per minute" sounds alike
         return False
     if status == 413 or _OVERFLOW_KIND.search(error.kind):
+        return True
+    if status == 400 and not error.message:  # Cerebras says nothing more, and for other reasons nobody is that short
         return True
     return (status is None or status in (400, 422, 500)) and _OVERFLOW_TEXT.search(error.message) is not None
 
@@ -154,7 +158,9 @@ _BY_KIND: tuple[tuple[re.Pattern[str], ProviderCode], ...] = (
     (re.compile(r"api_error|server_error|internal"), "server"),
     (re.compile(r"invalid"), "invalid_request"),
 )
-_HOPELESS = re.compile(r"insufficient_quota|billing|model_not_found")  # trying again changes nothing
+_HOPELESS = re.compile(
+    r"insufficient_(quota|balance)|usage_?limit|billing|model_not_found"
+)  # trying again changes nothing
 
 
 def failure(

@@ -331,11 +331,13 @@ def _beginning(text: str) -> str:
 
 
 def event_json(event: ServerSentEvent) -> Any:
-    """Return the JSON of an event.
+    """Return the JSON of an event; None if it holds nothing, as some servers keep a connection open.
 
     Raises:
-        ProviderError: ``bad_response``: it is none.
+        ProviderError: ``bad_response``: it is no JSON.
     """
+    if not event.data or event.data.isspace():
+        return None
     with suppress(ValueError):
         # integers of more than 64 bits would become floats: only Gemini has arguments in its events, not as text
         if "functionCall" not in event.data:

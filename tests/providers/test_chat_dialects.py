@@ -180,6 +180,22 @@ def test_nothing_but_done():
     assert read("[DONE]")[-1].error.code == "truncated"
 
 
+def test_nothing_comes_after_done():
+    """What follows [DONE] is no part of the answer, and an event with nothing in it is none."""
+    last = read(delta(content="Hi"), "", delta("stop"), "[DONE]", delta(content="more"), "junk")[-1]
+    assert isinstance(last, StreamDone)
+    assert last.message.text == "Hi"
+
+
+def test_an_event_that_is_called_error():
+    """An error event ends the answer, whatever shape it has."""
+    said = f"data: {json.dumps(delta(content='Hi'))}\n\nevent: error\ndata: {json.dumps({'message': 'went wrong'})}\n\n"
+    last = into_reader("openai_chat", [said.encode()])[-1]
+    assert isinstance(last, StreamError)
+    assert "went wrong" in str(last.error)
+    assert last.message.text == "Hi"
+
+
 def test_encrypted_reasoning_goes_with_its_call():
     """What OpenRouter wants back with a call is kept there, and sent back."""
     detail = {"type": "reasoning.encrypted", "id": "a", "data": "secret"}

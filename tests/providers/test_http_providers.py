@@ -117,6 +117,8 @@ CASES = [
     (422, {"detail": "wrong field"}, "invalid_request", False),
     (429, {"error": {"type": "rate_limit_error", "message": "slow down"}}, "rate_limit", True),
     (429, {"error": {"message": "no money", "code": "insufficient_quota"}}, "rate_limit", False),
+    (429, {"error": {"type": "FreeUsageLimitError", "message": "Monthly usage limit reached"}}, "rate_limit", False),
+    (400, b"", "context_overflow", False),
     (429, {"error": {"message": "Request too large: maximum context length"}}, "rate_limit", True),
     (400, {"error": {"type": "invalid_request_error", "message": "temperature: 429"}}, "invalid_request", False),
     (400, {"error": {"code": "context_length_exceeded", "message": "x"}}, "context_overflow", False),
@@ -156,6 +158,8 @@ OVERFLOWS = [
     "invalid params, context window exceeds limit",
     "Requested token count exceeds the model's maximum context length of 131072 tokens",
     "Range of input length should be [1, 8192]",
+    "Too many input tokens: 9000",
+    "Token limit exceeded",
 ]
 
 
@@ -165,7 +169,15 @@ def test_overflow_texts_are_known(text):
     assert error_of("openai_chat", 400, {"error": {"message": text}}).code == "context_overflow"
 
 
-@pytest.mark.parametrize("text", ["max_tokens is too large: 9000", "context must be an object", "Invalid prompt"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "max_tokens is too large: 9000",
+        "context must be an object",
+        "Invalid prompt",
+        "Too many tokens, please wait before trying again.",
+    ],
+)
 def test_other_bad_requests_are_no_overflow(text):
     """Bad requests that speak of tokens or prompts are not mistaken for an overflow."""
     assert error_of("openai_chat", 400, {"error": {"message": text}}).code == "invalid_request"
