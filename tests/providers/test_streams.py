@@ -95,7 +95,9 @@ def test_every_recording_cut_on_the_way(shared, family):
             where = f"{name} after {len(piece)} of {len(body)}, {end}"
             assert isinstance(last, StreamDone | StreamError), where
             if isinstance(last, StreamError):
-                assert last.error.code in (*CODES, "content_filter", "connection", "context_overflow"), f"{where}: {last.error.code}"
+                assert last.error.code in (*CODES, "content_filter", "connection", "context_overflow"), (
+                    f"{where}: {last.error.code}"
+                )
                 assert str(last.error).strip(), where
             json.dumps(last.message.to_wire())
 
