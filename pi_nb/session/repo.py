@@ -275,8 +275,13 @@ def _inside(folder: Path) -> list[Path]:
         return []
 
 
+_OF_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+
+
 def _absolute(cwd: str | Path) -> str:
-    """Return an absolute path, links left as they are; empty if it is unknown."""
+    """Return an absolute path, links left as they are; empty if it is unknown. One of another system is as it is."""
+    if _OF_WINDOWS.match(str(cwd)):
+        return str(cwd)
     return os.path.abspath(Path(cwd).expanduser()) if str(cwd) else ""  # noqa: PTH100 - resolve() follows links
 
 

@@ -390,6 +390,18 @@ def test_a_fork_of_a_session_in_use(repo: SessionRepo, source: Path) -> None:
         assert first.leaf_id != fork.leaf_id
 
 
+def test_folders_of_another_system_stay_what_they_are(repo: SessionRepo) -> None:
+    """A session from Windows is listed, forked and made under the folder its header names."""
+    folder = repo.root / "--C--Users-me--"
+    with repo.create(r"C:\Users\me", id="made") as made:
+        made.append_message(HI)
+        assert (made.cwd, made.file.parent) == (r"C:\Users\me", folder)
+        with repo.fork(made, id="forked") as fork:
+            assert (fork.cwd, fork.file.parent) == (r"C:\Users\me", folder)
+    assert sorted(info.id for info in repo.list(r"C:\Users\me")) == ["forked", "made"]
+    assert repo.list("/C:/Users/me") == []
+
+
 def test_a_fork_of_an_unwritten_session(repo: SessionRepo) -> None:
     """Settings that still wait in memory are forked, and wait on."""
     with repo.create("/demo") as session:
