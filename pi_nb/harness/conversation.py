@@ -54,7 +54,8 @@ def _limited(text: str) -> str:
     if over <= 0:
         return text
     units = text.encode("utf-16-le", "surrogatepass")[: 2 * _RESULT_LIMIT]
-    return f"{units.decode('utf-16-le', 'ignore')}\n\n[{over} more characters left out]"
+    # a note as long as pi's: what both send is then of one length
+    return f"{units.decode('utf-16-le', 'ignore')}\n\n[and {over} more characters, left out]"
 
 
 def _call(call: ToolCall) -> str:

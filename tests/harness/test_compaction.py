@@ -83,7 +83,7 @@ def test_a_long_result_is_cut_where_javascript_would():
     text = conversation_text([AssistantMessage(content=(call,)), result])
     assert text.startswith('[Assistant tool calls]: plot(n=[2,2.5,0], at={"x":3})\n\n[Tool result]: x')
     assert text.count("\U0001f600") == 999
-    assert "\n\n[1001 more characters left out]" in text
+    assert "\n\n[and 1001 more characters, left out]" in text
 
 
 def test_an_estimate_begins_at_the_last_count():
