@@ -183,7 +183,7 @@ class _AnthropicReader:
         self._refused: str | None = None
 
     def feed(self, event: ServerSentEvent) -> Iterable[StreamEvent]:
-        if event.event == "ping" or event.data.strip() == "[DONE]":  # the latter is of gateways that speak OpenAI too
+        if event.event == "ping":
             return ()
         data = event_json(event)
         kind = data.get("type", event.event) if isinstance(data, dict) else None

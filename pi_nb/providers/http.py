@@ -331,12 +331,12 @@ def _beginning(text: str) -> str:
 
 
 def event_json(event: ServerSentEvent) -> Any:
-    """Return the JSON of an event; None if it holds nothing, as some servers keep a connection open.
+    """Return the JSON of an event; None if it holds nothing, as some servers keep a connection open, or OpenAI's end.
 
     Raises:
         ProviderError: ``bad_response``: it is no JSON.
     """
-    if not event.data or event.data.isspace():
+    if event.data.strip() in ("", "[DONE]"):  # gateways end the streams of all providers alike
         return None
     with suppress(ValueError):
         # integers of more than 64 bits would become floats: only Gemini has arguments in its events, not as text

@@ -39,8 +39,6 @@ class ResponsesReader:
 
     def feed(self, event: ServerSentEvent) -> Iterator[StreamEvent]:
         """Yield what one event brings."""
-        if event.data.strip() == "[DONE]":
-            return
         data = event_json(event)
         if not isinstance(data, dict):
             return

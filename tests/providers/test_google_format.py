@@ -194,6 +194,14 @@ def test_an_array_instead_of_a_stream():
     assert over_http("gemini", Answer([body], headers={"content-type": "application/json"}))[-1].message.text == "Hi"
 
 
+def test_an_end_as_openai_has_it():
+    """What a gateway adds to a stream, an event with nothing in it and [DONE], is passed over."""
+    said = json.dumps(candidate({"text": "Hi"}, reason="STOP"))
+    last = into_reader("gemini", [f"data:\n\ndata: {said}\n\ndata: [DONE]\n\n".encode()])[-1]
+    assert last.message.text == "Hi"
+    assert last.message.stop_reason == "stop"
+
+
 def test_base_url_of_the_environment(monkeypatch):
     """``GEMINI_BASE_URL`` moves the provider."""
     monkeypatch.setenv("GEMINI_BASE_URL", "http://proxy.example/v1beta")
