@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 ROOT = str(Path(__file__).parents[1])
 if ROOT not in sys.path:  # tests import what stands beside them, however pytest was started
@@ -35,6 +36,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Watch over keys, of which a run must leave nothing behind; and let long comparisons fail at once."""
     config.pluginmanager.register(canaries, "canaries")
     long_diffs.install()
+    # How long an example takes says more about what else the machine does than about the code.
+    slow = [HealthCheck.too_slow]
+    settings.register_profile("patient", settings.default, deadline=None, suppress_health_check=slow)
+    settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session", autouse=True)

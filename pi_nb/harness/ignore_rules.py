@@ -1,8 +1,8 @@
 """The lines of an ignore file, as git understands them.
 
 What a whole path means is decided here, name by name: a line counts for a file or folder only if it is for that one
-itself, not for a folder around it, since a folder that is left out is not gone into. What one name with wildcards
-means is decided by `pathspec <https://pypi.org/project/pathspec/>`_, imported when such a line is met.
+itself, not for a folder around it, since a folder that is left out is not gone into. (Libraries that were tried decide
+for whole paths, which is no use to a walk, and take seconds for some patterns.)
 
 No file can make this take long: its lines are limited in number and length, names are matched without going back to an
 earlier star, and paths by :func:`~pi_nb.harness.path_segments.follow`.
@@ -10,6 +10,7 @@ earlier star, and paths by :func:`~pi_nb.harness.path_segments.follow`.
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -27,10 +28,9 @@ _LONGEST_LINE = 1_000  # characters
 _SPECIAL = re.compile(r"[*?\[\\]")
 _ENDING = re.compile(r"\*[^*?\[\\]+")
 _ANY_NAME = re.compile("")
-# Escapes, and brackets that are closed and mean the same to git and to Python. Not so those with classes in them, such
-# as [[:digit:]], or backslashes, and those that Python warns of.
-_SOUND = re.compile(r"(?:\\.|[^\\\[]|\[[!^]?(?!\[)\]?+(?:(?!--|&&|~~|\|\||\[:)[^\]\\])*+\])*+", re.DOTALL)
-_STAR = "[^/]*"  # what pathspec makes of one
+# An escape, or a bracket that is closed. Those with classes in them, such as [[:digit:]], or backslashes are left out.
+_PART = re.compile(r"\\(.)|\[([!^]?)(\]?+(?:(?!\[:)[^\]\\])*+)\]", re.DOTALL)
+_SOUND = re.compile(rf"(?:{_PART.pattern}|[^\\\[])*+", re.DOTALL)
 
 
 class _Unusable(Exception):
@@ -201,39 +201,14 @@ def _segment(text: str) -> Segment:
         return _ANY_NAME
     if not _SPECIAL.search(text):
         return text
-    if "\\" not in text:
-        text = text.replace("[[]", r"\[")
     if not _SOUND.fullmatch(text):
         raise _Unusable(text)
-    return _pattern(text)
+    return re.compile(fnmatch.translate(_PART.sub(_for_fnmatch, text)))  # whose stars never go back
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    # The slash makes it a pattern for the very names that it is tried on, and keeps ! and # what they are.
-    regex = _translated(f"/{_with_spaces(text)}")
-    parts = f"{regex.pattern}".split(_STAR)
-    if len(parts) < 3:
-        return regex
-    # A star that has found what comes after it need not be tried again further on: what follows can wait for the next.
-    middle = "".join(f"(?>{_STAR}?{part})" for part in parts[1:-1])
-    return re.compile(f"{parts[0]}{middle}{_STAR}{parts[-1]}")
-
-
-def _translated(line: str) -> re.Pattern[str]:
-    try:
-        from pathspec import GitIgnoreSpec
-
-        regex = GitIgnoreSpec.from_lines([line]).patterns[0].regex
-    except (ImportError, ValueError, RecursionError, OverflowError, re.error) as error:
-        raise _Unusable(line) from error
-    if regex is None:
-        raise _Unusable(line)
-    return regex
-
-
-def _with_spaces(text: str) -> str:
-    """Return a pattern whose last character is no space, so that it is not cut off."""
-    before, last = text[:-1], text[-1]
-    if not last.isspace():
-        return text
-    return f"{before[:-1] if _escapes(before) else before}[{last}]"
+def _for_fnmatch(part: re.Match[str]) -> str:
+    """Return an escape or a bracket in the way of fnmatch, which knows no backslash, and only ``!`` for "not"."""
+    escaped, without, inside = part.groups()
+    if escaped:
+        return f"[{escaped}]" if escaped in "*?[" else escaped
+    return f"[{'!' if without else ''}{inside}]"

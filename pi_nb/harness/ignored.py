@@ -4,8 +4,7 @@ Deeper files win over higher ones, and ``.ignore`` over ``.gitignore`` in the sa
 anew: rules from above are not for what is in it. Links in the place of these files are not followed (git does not
 either), and nothing about them is ever an error: what cannot be used is passed over.
 
-This module needs nothing but the standard library until it meets a pattern with wildcards, since a process that
-searches files imports it each time.
+This module needs nothing but the standard library, since a process that searches files imports it each time.
 """
 
 from __future__ import annotations

@@ -9,8 +9,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Annotated, Any
 
@@ -35,9 +33,7 @@ DEADLINE = 60.0
 """Seconds a search may take."""
 
 _PACKAGES = Path(__file__).resolve().parents[2]
-_WORKER = (
-    "import sys; sys.path = [sys.argv[1], *sys.path, *sys.argv[2:]]; from pi_nb.tools.grep_worker import main; main()"
-)
+_WORKER = "import sys; sys.path.insert(0, sys.argv[1]); from pi_nb.tools.grep_worker import main; main()"
 
 
 def grep_tool(cwd: str | Path | None = None, *, deadline: float = DEADLINE) -> FunctionTool:
@@ -130,7 +126,7 @@ async def _search(request: dict[str, Any], ctx: ToolContext, deadline: float) ->
         raise ToolError("There is no Python program here to search with.")
     found = _Found()
     process = subprocess.Popen(  # noqa: ASYNC220 - a few milliseconds
-        [sys.executable, "-I", "-S", "-W", "ignore", "-c", _WORKER, str(_PACKAGES), *_libraries()],
+        [sys.executable, "-I", "-S", "-W", "ignore", "-c", _WORKER, str(_PACKAGES)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -147,14 +143,6 @@ async def _search(request: dict[str, Any], ctx: ToolContext, deadline: float) ->
     if ending == "aborted":
         raise ToolError("Stopped: the run was aborted.")
     return found, ending
-
-
-@cache
-def _libraries() -> tuple[str, ...]:
-    """Return the folder that has the one package which the process may need beside ours."""
-    found = find_spec("pathspec")
-    places = found.submodule_search_locations if found else None
-    return tuple(str(Path(place).parent) for place in places or ())
 
 
 def _talk(process: subprocess.Popen[bytes], request: dict[str, Any], found: _Found) -> None:

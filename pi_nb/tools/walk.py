@@ -1,8 +1,7 @@
 """Going through a folder: everything in it, in order of names, without ever leaving it.
 
 Links are reported and not followed, so there are no loops, and no way out. This module and :mod:`pi_nb.tools.patterns`
-import nothing but the standard library, since a process that searches files does so each time; see
-:mod:`pi_nb.harness.ignored` for the one exception.
+need nothing but the standard library, since a process that searches files imports them each time.
 """
 
 from __future__ import annotations

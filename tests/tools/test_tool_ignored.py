@@ -185,7 +185,7 @@ def test_a_file_that_is_closed(bench: Any) -> None:
     "rules",
     [
         b"\xff\xfe*\0.\0l\0o\0g\0",
-        b"[\n*\\\n[z-a]\n[[:alpha:]]*\n![\n!\n/\n//\na//b\n**\\\n[a&&b]\n[]\n" + b"*" * 2000,
+        b"[\n*\\\n[z-a]\n[[:alpha:]]*\n![\n!\n/\n//\na//b\n**\\\n[]\n" + b"*" * 2000,
         b"#*.log\n   \n\\ \n\r\n",
     ],
 )
@@ -277,6 +277,7 @@ a | *.o | a* | /a | /*.o | dir/ | dir | /dir/ | a/ | dir/a | /dir/a | dir/* | di
 [ab]* | ? | ?.o | ?? | x*g | x-?.log | dir/x-[0-9].log | [!x].o | dir/[!x] | / | // | dir// | /dir//a | dir/a/ | a\
 * ; !a | * ; !*/ ; !*.o | /* ; !/dir | dir/ ; !dir/a | dir/* ; !dir/a | dir/** ; !dir/deep/ | *.o ; !b.o ; /b.o | !a ; a
 dir ; !dir ; *.o | !* ; *.o | *.o ; !*.o | **/deep ; !other/**/deep | dir/deep ; !deep | *.* ; !?.*
+[a&&b] | [z-a] | [][] | []a] | [!]a] | [a^] | [^^a] | [--z] | [a | \[[a]\] | \?.o | [[]a] ; !\[a\] | [a[^] | \^a | [ab][.]o
 """
 
 
