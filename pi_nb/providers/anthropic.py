@@ -183,8 +183,6 @@ class _AnthropicReader:
         self._refused: str | None = None
 
     def feed(self, event: ServerSentEvent) -> Iterable[StreamEvent]:
-        if event.event == "ping":
-            return ()
         data = event_json(event)
         kind = data.get("type", event.event) if isinstance(data, dict) else None
         if kind == "error":

@@ -251,8 +251,8 @@ def test_an_error_event_keeps_what_came():
 
 
 def test_what_keeps_a_connection_open_says_nothing():
-    """Pings with whatever in them, events with nothing in them, and a gateway's [DONE] are passed over."""
-    noise = [b"event: ping\ndata:\n\n", b"event: ping\ndata: pong\n\n", b"event: x\ndata: \n\n", b"data: [DONE]\n\n"]
+    """Pings and other events with nothing in them, and a gateway's [DONE], are passed over."""
+    noise = [b"event: ping\ndata:\n\n", b"event: ping\ndata: {}\n\n", b"event: x\ndata: \n\n", b"data: [DONE]\n\n"]
     said = [START, block(0, type="text", text=""), delta(0, type="text_delta", text="Hi"), *END]
     chunks = [f"event: {e['type']}\ndata: {json.dumps(e)}\n\n".encode() for e in said]
     last = into_reader("anthropic", [*chunks[:1], *noise[:3], *chunks[1:], *noise[3:]])[-1]
