@@ -104,6 +104,10 @@ class Approvals:
         """Show that question in the cell that runs now as well."""
         self._asking.show_again()
 
+    def close(self) -> None:
+        """Let go of the page."""
+        self._asking.close()
+
     # ------------------------------------------------------------ rules
 
     def trust(self, tool: str) -> None:

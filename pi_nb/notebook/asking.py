@@ -31,6 +31,8 @@ from pi_nb.providers.surrogates import well_formed
 from pi_nb.tools.policy import Answer, Question
 
 if TYPE_CHECKING:
+    from ipywidgets import Layout
+
     from pi_nb.notebook.runtime import Runtime
     from pi_nb.views.ask_view import AskView
 
@@ -65,7 +67,26 @@ class Asking:
         self._runtime = runtime
         self._patience = FIRST
         self._receipts = Receipts(runtime.ip)
+        self._layout: Layout | None = None
         self.question: OpenQuestion | None = None
+
+    def close(self) -> None:
+        """Close what the page keeps between two questions. A second call does nothing."""
+        if self._layout is not None:
+            self._layout.close()
+
+    @property
+    def _kept(self) -> Layout:
+        """The one widget that stays open between two questions.
+
+        JupyterLab ends a subshell when the last widget that talks there is closed. What the page said meanwhile is then
+        lost with complaints of asyncio in the cell (seen with ipykernel 7.4), and the next question waits for another.
+        """
+        from ipywidgets import Layout
+
+        if self._layout is None:
+            self._layout = Layout()
+        return self._layout
 
     async def ask(self, question: Question, *, by: str = "") -> Answer | None:
         """Return what the user says to a question, or None if nobody can be asked.
@@ -138,6 +159,7 @@ class Asking:
             shown.to_wire(),
             ready=lambda: _tell(ready, True),
             answer=lambda allowed, always, reason: _tell(answered, Answer(allowed, allowed and always, reason)),
+            layout=self._kept,
         )
         self.question = OpenQuestion(shown, view, lambda answer: _tell(answered, answer))
         try:

@@ -338,6 +338,8 @@ class Runtime:
                 self.owner.submit(_finish(live, registry, self.background)).result(timeout=10)
         if live is not None:
             live.close(leaving=leaving)
+        if self._approvals is not None and not leaving:
+            self._approvals.close()
         self.owner.stop()
         if session is not None:
             session.close()

@@ -18,6 +18,7 @@ from typing import Any
 
 import anywidget
 import traitlets
+from ipywidgets import Layout
 
 from pi_nb.views.sayable import sayable
 from pi_nb.views.wiring import static, unroute
@@ -34,6 +35,7 @@ class AskView(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]
         question: ``call``, ``tool``, ``why``, ``always`` and ``blocks``, each ``label``, ``kind`` and ``text``.
         ready: Called once, on whatever thread, when a page shows the question and its messages get through.
         answer: Called with a valid answer, on whatever thread: ``allowed``, ``always``, ``reason``.
+        layout: One that several questions share; it is not closed with them.
 
     Attributes:
         mode: ``ask`` shows buttons; ``line`` says that the answer is to be typed below; ``both`` leaves the choice.
@@ -52,12 +54,14 @@ class AskView(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]
         *,
         ready: Callable[[], None],
         answer: Callable[[bool, bool, str], None],
+        layout: Layout | None = None,
     ) -> None:
         self._wire = threading.Lock()
+        self._own_layout = layout is None
         self._open = True
         self._pages: dict[str, float] = {}  # when each was heard last
         self._met = False
-        super().__init__(question=sayable(dict(question)))
+        super().__init__(question=sayable(dict(question)), layout=layout or Layout())
         unroute(self)
         call = self.question["call"]
 
@@ -107,4 +111,5 @@ class AskView(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]
             self._open = False
         layout = self.layout
         super().close()
-        layout.close()
+        if self._own_layout:
+            layout.close()

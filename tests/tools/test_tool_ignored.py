@@ -277,7 +277,8 @@ a | *.o | a* | /a | /*.o | dir/ | dir | /dir/ | a/ | dir/a | /dir/a | dir/* | di
 [ab]* | ? | ?.o | ?? | x*g | x-?.log | dir/x-[0-9].log | [!x].o | dir/[!x] | / | // | dir// | /dir//a | dir/a/ | a\
 * ; !a | * ; !*/ ; !*.o | /* ; !/dir | dir/ ; !dir/a | dir/* ; !dir/a | dir/** ; !dir/deep/ | *.o ; !b.o ; /b.o | !a ; a
 dir ; !dir ; *.o | !* ; *.o | *.o ; !*.o | **/deep ; !other/**/deep | dir/deep ; !deep | *.* ; !?.*
-[a&&b] | [z-a] | [][] | []a] | [!]a] | [a^] | [^^a] | [--z] | [a | \[[a]\] | \?.o | [[]a] ; !\[a\] | [a[^] | \^a | [ab][.]o
+[a&&b] | [z-a] | [][] | []a] | [!]a] | [a^] | [^^a] | [--z] | [a | \[[a]\] | \?.o | [[]a] ; !\[a\] | [a[^] | \^a
+[ab][.]o
 """
 
 
