@@ -75,7 +75,11 @@ class JsonlSessionStorage(IndexedStorage):
         if os.path.exists(file):  # noqa: PTH110 - Path.exists() raises if the name is too long; the first write says so
             raise SessionError(f"{file} exists already.", code="storage", path=str(file))
         if at_once or any(kind in _SPOKEN for kind in index.types):
-            storage._write_whole()
+            try:
+                storage._write_whole()
+            except SessionError:
+                storage.close()  # now, not when the error is forgotten: the lock is a file, too
+                raise
         return storage
 
     @classmethod

@@ -225,7 +225,7 @@ class SessionRepo:
         origin = str(session.file) if session.file else session.id
         options = session.metadata if metadata is None else metadata
         file, header = self._plan(cwd or session.cwd or Path.cwd(), id, options, origin)
-        on_disk = session.file is not None and session.file.exists()
+        on_disk = session.file is not None and os.path.exists(session.file)  # noqa: PTH110 - never raises
         return Session(JsonlSessionStorage.create(file, header, raw=raw, at_once=on_disk, durability=self.durability))
 
     def delete(self, ref: str | Path | Session) -> None:

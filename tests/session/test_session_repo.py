@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -409,6 +410,28 @@ def test_a_fork_of_an_unwritten_session(repo: SessionRepo) -> None:
         with repo.fork(session) as fork:
             assert len(fork) == 1
     assert not repo.root.exists()
+
+
+def test_a_fork_under_a_name_that_is_too_long(repo: SessionRepo) -> None:
+    """A session that no disk can take is forked in memory, as it was made, and says why when it is written."""
+    with repo.create("/" + "x" * 300) as session, repo.fork(session) as fork:
+        assert refused(fork.append_message, HI).code == "storage"
+    with spoken(repo) as session:
+        assert refused(repo.fork, session, cwd="/" + "x" * 300).code == "storage"
+
+
+def test_a_fork_that_cannot_be_written_leaves_nothing(repo: SessionRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a full disk a fork is refused, and neither a file nor a lock stays behind while the error is known."""
+
+    def full(*_args: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with spoken(repo) as session:
+        monkeypatch.setattr("os.write", full)
+        error = refused(repo.fork, session, cwd="/full")
+        monkeypatch.undo()
+    assert error.code == "storage"
+    assert list(repo.folder("/full").iterdir()) == []
 
 
 def test_a_fork_of_a_broken_session_is_sound(repo: SessionRepo) -> None:
