@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,7 @@ def _compiled(pattern: str) -> PathPattern:
 
 
 def _search(pattern: PathPattern, place: Path, base: str | Path, limit: int, ctx: ToolContext) -> ToolResult:
-    walk = Walk(str(place))
+    walk = Walk(str(place), partial(stop_if_aborted, ctx.signal))
     prefix = shown(place, base)
     prefix = "" if prefix == "." else prefix.rstrip("/") + "/"
 

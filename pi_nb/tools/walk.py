@@ -46,9 +46,11 @@ class Walk:
         ignored: Number of files and folders that were met and left out because of ``.gitignore`` and the like.
         examples: The first of them.
         unreadable: Number of folders that could not be listed.
+        beside: Called for each thing that is left out, so that a walk which finds nothing can be ended, too.
     """
 
     root: str
+    beside: Callable[[], None] | None = None
     skipped: set[str] = field(default_factory=set)
     ignored: int = 0
     examples: list[str] = field(default_factory=list)
@@ -93,6 +95,8 @@ class Walk:
 
     def _leave_out(self, path: str) -> None:
         self.ignored += 1
+        if self.beside is not None:
+            self.beside()
         if len(self.examples) < _EXAMPLES:
             self.examples.append(path)
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pi_nb.errors import ToolError
 from pi_nb.harness.ignore_rules import read_rules
+from pi_nb.tools.files import stop_if_aborted
 from pi_nb.tools.walk import Walk
 
 HINT = "Give one as path to search it."
@@ -241,6 +244,18 @@ def test_no_file_takes_long(bench: Any) -> None:
     begun = time.monotonic()
     assert bench.text("find", pattern="??") == "b2"
     assert time.monotonic() - begun < 30
+
+
+def test_find_ends_among_ignored_things(bench: Any) -> None:
+    """An aborted search ends also where everything is ignored."""
+    put(bench, "b.py " + " ".join(f"{number}.log" for number in range(100)))
+    bench.put(".gitignore", "*.log\n.*\n")
+    bench.signal.abort()
+    walk = Walk(str(bench.folder), partial(stop_if_aborted, bench.signal))
+    with pytest.raises(ToolError, match="aborted"):
+        next(iter(walk))
+    assert walk.ignored == 1
+    assert "aborted" in bench.error("find", pattern="*.log")
 
 
 # ---------------------------------------------------------------- git's own answer
