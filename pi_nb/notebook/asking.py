@@ -84,7 +84,7 @@ class Asking:
         """
         from ipywidgets import Layout
 
-        if self._layout is None:
+        if self._layout is None or self._layout.comm is None:  # the user may close all widgets: Widget.close_all()
             self._layout = Layout()
         return self._layout
 

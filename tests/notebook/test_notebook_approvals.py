@@ -152,6 +152,23 @@ def test_questions_leave_no_widgets_behind(kernel: Any) -> None:
     assert int(kernel.run(count).stream) == before
 
 
+def test_questions_outlive_the_end_of_all_widgets(kernel: Any, tmp_path: Path) -> None:
+    """Who closes all widgets is asked again, whether that happens between two questions or while one is open."""
+    page, close_all = Page(kernel), "import ipywidgets; ipywidgets.Widget.close_all()"
+    for name in ("one", "two"):
+        request = ask(kernel, f"call('bash', command='touch {tmp_path / name}')")
+        widget, _ = page.question(request)
+        page.say(widget, op="answer", call="c1", allowed=True, always=False)
+        kernel.finish(request)
+        assert (tmp_path / name).exists()
+        assert kernel.run(close_all).status == "ok"
+    kernel.run(f"provider = script(call('bash', command='touch {tmp_path / 'three'}'), Reply('done'))")
+    page.question(kernel.start("%pi --bg --out run go"))
+    assert kernel.run(f"{close_all}\n%pi_approve yes").status == "ok"
+    assert kernel.run("run.wait(20) if hasattr(run, 'wait') else None").status == "ok"
+    assert (tmp_path / "three").exists()
+
+
 def test_an_interrupt_while_asking_stops_the_run(kernel: Any, tmp_path: Path) -> None:
     """Nothing runs, the kernel lives, the question is closed: with buttons and with a line."""
     page = Page(kernel)
