@@ -118,6 +118,10 @@ _OVERFLOW_TEXT = re.compile(
     ),
     re.IGNORECASE,
 )
+_RATE = re.compile(  # so many tokens in a time, not at once
+    r"rate[_ ]?limit|throttl|quota|too[_ ]many[_ ]requests|resource_exhausted|daily|monthly|per[_ ](minute|hour|day)\b",
+    re.IGNORECASE,
+)
 
 
 def is_overflow(error: ErrorBody, status: int | None) -> bool:
@@ -128,6 +132,8 @@ def is_overflow(error: ErrorBody, status: int | None) -> bool:
         return True
     if status == 400 and not error.message:  # Cerebras says nothing more, and for other reasons nobody is that short
         return True
+    if _RATE.search(f"{error.kind} {error.message}"):
+        return False
     return (status is None or status in (400, 422, 500)) and _OVERFLOW_TEXT.search(error.message) is not None
 
 
@@ -149,7 +155,7 @@ _BY_STATUS: Mapping[int, ProviderCode] = {
 }
 _BY_KIND: tuple[tuple[re.Pattern[str], ProviderCode], ...] = (
     (re.compile(r"overloaded|capacity|unavailable"), "overloaded"),
-    (re.compile(r"rate_limit|resource_exhausted|too_many_requests|insufficient_quota"), "rate_limit"),
+    (re.compile(r"rate_limit|throttl|resource_exhausted|too_many_requests|insufficient_quota"), "rate_limit"),
     (re.compile(r"auth|permission|api_key|billing"), "auth"),
     (re.compile(r"content_filter|content_policy|safety|moderation|refusal"), "content_filter"),
     (re.compile(r"not_found"), "not_found"),

@@ -122,6 +122,8 @@ CASES = [
     (429, {"error": {"message": "Request too large: maximum context length"}}, "rate_limit", True),
     (400, {"error": {"type": "invalid_request_error", "message": "temperature: 429"}}, "invalid_request", False),
     (400, {"error": {"code": "context_length_exceeded", "message": "x"}}, "context_overflow", False),
+    (400, {"error": {"type": "rate_limit_error", "message": "Token limit exceeded"}}, "rate_limit", True),
+    (400, {"error": {"type": "ThrottlingException", "message": "Too many tokens"}}, "rate_limit", True),
     (400, {"error": {"code": "content_filter", "message": "x"}}, "content_filter", False),
     (500, {"error": {"type": "api_error", "message": "oops"}}, "server", True),
     (502, b"<html><head><title>Bad gateway</title></head><body>nginx</body></html>", "server", True),
@@ -176,6 +178,8 @@ def test_overflow_texts_are_known(text):
         "context must be an object",
         "Invalid prompt",
         "Too many tokens, please wait before trying again.",
+        "Monthly token limit exceeded",
+        "Too many tokens per minute",
     ],
 )
 def test_other_bad_requests_are_no_overflow(text):
