@@ -111,7 +111,11 @@ class JsonlSessionStorage(IndexedStorage):
         else:
             storage._begin_to_write()
         if scan.skipped and storage._writer.held:
-            storage._rewrite()
+            try:
+                storage._rewrite()
+            except SessionError:
+                storage.close()
+                raise
         return storage
 
     def _adopt(self, found: Loaded) -> None:
@@ -246,10 +250,14 @@ class JsonlSessionStorage(IndexedStorage):
 
     def _rewrite(self) -> None:
         """Keep the file as it is beside itself and write it anew from memory."""
+        backup = spare_path(self._log.path, "bak")
         try:
-            backup = spare_path(self._log.path, "bak")
             keep_aside(backup, self._log.path.read_bytes(), like=self._log.path)
-            self._log.replace(self._contents())
+            try:
+                self._log.replace(self._contents())
+            except OSError:
+                backup.unlink()
+                raise
         except OSError as error:
             raise self._failure(error) from error
         self._warnings.append(f"The file as it was is kept as {backup.name}.")
@@ -263,12 +271,17 @@ class JsonlSessionStorage(IndexedStorage):
         with self.lock:
             if not self._migrated:
                 return
-            self._why_read_only = None
+            why, self._why_read_only = self._why_read_only, None
             self._ask_to_write()
             if self._why_read_only is not None:
                 self._refuse(self._why_read_only)
             self._head = header_line(self._header)
-            self._rewrite()
+            try:
+                self._rewrite()
+            except SessionError:  # what is appended now would be of another version than the file
+                self._why_read_only = why
+                self._writer.release()
+                raise
             self._migrated = False
 
     # ------------------------------------------------------------ following a file that others write

@@ -115,14 +115,19 @@ class LogFile:
         self.close()
         target = self.path.resolve()  # a link stays a link
         fresh = target.with_name(target.name + ".new")
-        fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, 0o600)
         try:
-            shutil.copymode(target, fresh)
-            _write_all(fd, data)
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-        fresh.replace(target)
+            fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, 0o600)
+            try:
+                shutil.copymode(target, fresh)
+                _write_all(fd, data)
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            fresh.replace(target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                fresh.unlink()
+            raise
         self.exists, self.size, self.tail, self.ends_open, self._unclean = True, len(data), b"", False, False
         self.identity = identity_of(self.path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable
@@ -447,6 +448,29 @@ def test_migrate_writes_the_new_version(make_file: Maker) -> None:
         assert texts(session) == ["a", "more"]
         assert session.warnings == ()
     assert json.loads(file.read_bytes().split(b"\n")[0])["version"] == 3
+
+
+def test_what_cannot_be_migrated_stays_read_only(make_file: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a full disk an old file stays as it was and takes no line of the new version, and nothing else is left."""
+
+    def full(*_args: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    file = make_file(said("a", None), header={**HEADER, "version": 2})
+    before = file.read_bytes()
+    with Session(JsonlSessionStorage.open(file)) as session:
+        monkeypatch.setattr("os.write", full)
+        for _ in range(2):
+            with pytest.raises(SessionError, match="No space"):
+                session.migrate()
+        monkeypatch.undo()
+        assert session.read_only
+        with pytest.raises(SessionError, match="older version"):
+            session.append_message({"role": "user", "content": "more"})
+        assert ([path.name for path in file.parent.iterdir()], file.read_bytes()) == ([file.name], before)
+        session.migrate()
+        session.append_message({"role": "user", "content": "more"})
+    assert texts(Session(JsonlSessionStorage.open(file, read_only=True))) == ["a", "more"]
 
 
 def test_bad_lines_of_old_versions(make_file: Maker) -> None:
