@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pi_nb.errors import UserError
 from pi_nb.notebook.arguments import near
 from pi_nb.notebook.caption import clean
+from pi_nb.notebook.checks import ask_to_write
 from pi_nb.notebook.commands import SESSION_ACTIONS
 from pi_nb.notebook.place import has_stdin
 from pi_nb.notebook.references import short
@@ -65,6 +66,8 @@ def _new(runtime: Runtime, name: str) -> str:
 def _open(runtime: Runtime, ref: str) -> str:
     session = runtime.repo.open(_needed(ref, "Open which session?"))
     runtime.use(session)
+    ask_to_write(runtime)  # if it was the one here, it could be written only since that was closed
+    session = runtime.session
     if session.file and session.metadata.get(runtime.place.kind) == runtime.place.name:
         os.utime(session.file)  # the one a kernel restart comes back to
         return f"Session {session_line(session)}. Leaf: {leaf_line(session)}."

@@ -421,6 +421,8 @@ def test_sessions(kernel: Any) -> None:
     assert "Boats" in listed
     assert "▸" in listed
     assert "Boats" in kernel.run("%pi_session open Boats").stream
+    assert "Boats" in kernel.run("%pi_session open Boats").stream  # again, and it can be written
+    assert kernel.run("%pi_checkout root").stream.startswith("Leaf: root")
     assert "you are in" in kernel.run("%pi_session delete Boats --yes").error
     assert kernel.run("%pi_session delete Copy --yes").stream.startswith("Deleted ")
     assert "Copy" not in kernel.run("%pi_session list").stream
