@@ -143,10 +143,12 @@ def _turns_up(session: Session, place: str | None, count: int) -> str | None:
     """Return the place before the last ``count`` prompts of a path."""
     if not count:
         return place
-    prompts = [entry for entry in session.path(place) if _is_prompt(entry)]
-    if len(prompts) < count:
-        raise UserError(f"There are only {len(prompts)} prompts on this branch, not {count}.")
-    return prompts[-count].parent_id
+    found = 0
+    for entry in reversed(session.path(place)):  # as few as it takes: a path may be very long
+        found += _is_prompt(entry)
+        if found == count:
+            return entry.parent_id
+    raise UserError(f"There are only {found} prompts on this branch, not {count}.")
 
 
 def _is_prompt(entry: Entry) -> bool:
