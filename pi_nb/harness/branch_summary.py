@@ -13,6 +13,7 @@ from pi_nb.harness.summaries import Summariser
 from pi_nb.messages import Message, ToolResultMessage, Usage
 from pi_nb.session.context import project
 from pi_nb.session.entries import BranchSummaryEntry, ContextEditEntry, Entry
+from pi_nb.session.storage import Trail
 from pi_nb.session.tree import Session
 
 __all__ = [
@@ -79,9 +80,9 @@ def left_branch(session: Session, old_leaf_id: str | None, target_id: str | None
         SessionError: One of the paths cannot be walked.
     """
     old = session.path(old_leaf_id)
-    kept = {entry.id for entry in session.path(target_id)}
-    first = next((index for index in range(len(old) - 1, -1, -1) if old[index].id in kept), -1)
-    return LeftBranch(tuple(old[first + 1 :]), old[first].id if first >= 0 else None)
+    ids, kept = Trail.of(old).ids, set(Trail.of(session.path(target_id)).ids)  # no entry is decoded for its id
+    first = next((index for index in range(len(ids) - 1, -1, -1) if ids[index] in kept), -1)
+    return LeftBranch(tuple(old[first + 1 :]), ids[first] if first >= 0 else None)
 
 
 def select_messages(entries: Sequence[Entry], budget: int = 0) -> BranchPart:

@@ -8,6 +8,7 @@ from pi_nb.harness.tools import ToolResult, tool
 from pi_nb.messages import AssistantMessage, TextContent, UserMessage
 from pi_nb.models import Model
 from pi_nb.providers.scripted import Reply
+from pi_nb.session.refs import resolve_ref
 from pi_nb.session.repo import SessionRepo
 from tests.harness.bench import PICTURE, bench, calling, refusals
 
@@ -504,6 +505,16 @@ def test_a_request_does_not_wait_for_old_messages_to_be_read(tmp_path):
         made = bench(answer, session=session)
         assert asyncio.run(made.harness.prompt("go")).text == "601"
     assert read[0] < 20
+
+
+def test_a_move_reads_no_more_than_what_it_leaves(tmp_path):
+    """A step back in a long session, named by a count, does not wait for the messages that stay on the path."""
+    with SessionRepo(tmp_path).open(long_session(tmp_path)) as session:
+        made = bench("Hello.", session=session)
+        asyncio.run(made.harness.navigate_tree(resolve_ref(session, "@~2")))
+        read = len(session.storage._cache)
+        assert len(session.context().messages) == 596
+    assert read < 20
 
 
 def test_old_messages_can_be_read_ahead(tmp_path):
