@@ -162,11 +162,12 @@ def test_many_are_like_slices(data: st.DataObject) -> None:
     assert apply(text, data.draw(st.permutations(edits)), name="f") == expected
 
 
-@given(SMALL, st.integers(0, 30), st.integers(1, 10), LF)
+@given(SMALL.filter(bool), st.integers(0, 29), st.integers(1, 10), LF)
 def test_line_ends_elsewhere_stay(text: str, start: int, length: int, new: str) -> None:
     """Whatever the line ends are, what is before and after a replacement stays byte for byte."""
+    start %= len(text)
     old = text[start : start + length]
-    assume(old and not old.startswith("\n") and not old.endswith("\r"))
+    assume(not old.startswith("\n") and not old.endswith("\r"))
     try:
         result = apply(text, [Replacement(old, new)], name="f")
     except ToolError:
