@@ -9,6 +9,7 @@ from pi_nb.notebook.caption import Caption, clean
 from pi_nb.notebook.cards import CARD_STYLE, card_html
 from pi_nb.notebook.markdown import to_html
 from pi_nb.notebook.transcript import Notice, Part, Said, Snapshot, Text, Thinking, Tool
+from pi_nb.views.plain import UNTYPESET
 
 __all__ = ["STYLE", "answer_html"]
 
@@ -64,7 +65,7 @@ def answer_html(run: Snapshot, caption: Caption) -> str:
     if not run.settled and (caption.doing or not (parts and isinstance(parts[-1], Text))):
         pieces.append(_waiting(run, caption))
     if caption.note:
-        pieces.insert(0, f'<p class="pi-notice">{escape(clean(caption.note))}</p>')
+        pieces.insert(0, f'<p class="pi-notice {UNTYPESET}">{escape(clean(caption.note))}</p>')
     return f'<div class="pi-nb">{STYLE}{"".join(pieces)}{_facts(run, caption)}</div>'
 
 
@@ -77,8 +78,8 @@ def _facts(run: Snapshot, caption: Caption) -> str:
     if not run.settled:
         return ""
     facts = "".join(f"<span>{escape(clean(fact))}</span>" for fact in caption.facts(run))
-    why = f'<div class="pi-why">{escape(clean(caption.why))}</div>' if caption.why else ""
-    return f'<div class="pi-facts">{facts}</div>{why}'
+    why = f'<div class="pi-why {UNTYPESET}">{escape(clean(caption.why))}</div>' if caption.why else ""
+    return f'<div class="pi-facts {UNTYPESET}">{facts}</div>{why}'
 
 
 @singledispatch
@@ -108,9 +109,9 @@ def _(part: Tool, last: bool) -> str:
 
 @_part.register
 def _(part: Said, last: bool) -> str:
-    return f'<p class="pi-said">{escape(clean(part.text))}</p>'
+    return f'<p class="pi-said {UNTYPESET}">{escape(clean(part.text))}</p>'
 
 
 @_part.register
 def _(part: Notice, last: bool) -> str:
-    return f'<p class="pi-notice">{escape(clean(part.text))}</p>'
+    return f'<p class="pi-notice {UNTYPESET}">{escape(clean(part.text))}</p>'

@@ -10,6 +10,7 @@ from pi_nb.notebook.answer_html import STYLE, answer_html
 from pi_nb.notebook.answer_markdown import _literal, answer_markdown, answer_text
 from pi_nb.notebook.caption import Caption, clean
 from pi_nb.notebook.transcript import Snapshot
+from pi_nb.views.plain import UNTYPESET
 
 __all__ = ["Column", "columns_bundle"]
 
@@ -59,16 +60,21 @@ def columns_bundle(columns: Sequence[Column], *, note: str = "", closing: str = 
 
 
 def _html(columns: Sequence[Column], note: str, closing: str) -> str:
-    above, below = (f'<p class="pi-columns-note">{escape(clean(t))}</p>' if t else "" for t in (note, closing))
+    above, below = (_words("pi-columns-note", text) for text in (note, closing))
     body = "".join(map(_section, columns))
     return f'<div>{STYLE}{COLUMNS_STYLE}{above}<div class="pi-columns">{body}</div>{below}</div>'
 
 
 def _section(column: Column) -> str:
     score = f'<span class="pi-score">{escape(clean(column.score))}</span>' if column.score else ""
-    failure = f'<p class="pi-failure">{escape(clean(column.failure))}</p>' if column.failure else ""
+    failure = _words("pi-failure", column.failure)
     body = answer_html(column.run, column.caption).replace(STYLE, "", 1)
-    return f'<section><div class="pi-title">{score}{escape(clean(column.title))}</div>{failure}{body}</section>'
+    title = f'<div class="pi-title {UNTYPESET}">{score}{escape(clean(column.title))}</div>'
+    return f"<section>{title}{failure}{body}</section>"
+
+
+def _words(kind: str, text: str) -> str:
+    return f'<p class="{kind} {UNTYPESET}">{escape(clean(text))}</p>' if text else ""
 
 
 def _markdown(columns: Sequence[Column], note: str, closing: str) -> str:

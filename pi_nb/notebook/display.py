@@ -17,6 +17,7 @@ from pi_nb.notebook.place import has_kernel
 from pi_nb.notebook.portable import portable
 from pi_nb.notebook.transcript import Notice, Part, Said, Snapshot, Text, Thinking, Tool, Transcript
 from pi_nb.providers.surrogates import well_formed, well_formed_value
+from pi_nb.views.plain import UNTYPESET
 
 __all__ = ["CellOutput", "NotebookOutput", "TerminalOutput", "bundle", "output_for", "show"]
 
@@ -57,7 +58,8 @@ def bundle(run: Snapshot, caption: Caption) -> dict[str, str]:
 
 def show(html: str, text: str) -> None:
     """Display something of our own making, in a notebook as HTML and in a terminal as text."""
-    display(well_formed_value({"text/html": portable(html), "text/plain": text}), raw=True)
+    html = portable(f'<div class="{UNTYPESET}">{html}</div>')
+    display(well_formed_value({"text/html": html, "text/plain": text}), raw=True)
 
 
 class NotebookOutput:

@@ -18,6 +18,7 @@ from pi_nb.notebook.jobs import Stopped, follow
 from pi_nb.notebook.redraw import Redraw
 from pi_nb.notebook.references import short
 from pi_nb.notebook.status import leaf_line
+from pi_nb.views.plain import UNTYPESET
 
 if TYPE_CHECKING:
     from pi_nb.harness.navigation import NavigateResult
@@ -86,7 +87,7 @@ class Work:
 
 def _bundle(text: str) -> dict[str, str]:
     said = clean(text)
-    return {"text/plain": said, "text/html": f'<span class="pi-progress">{escape(said)}</span>'}
+    return {"text/plain": said, "text/html": f'<span class="pi-progress {UNTYPESET}">{escape(said)}</span>'}
 
 
 def _carry_out(runtime: Runtime, work: Work) -> Any:

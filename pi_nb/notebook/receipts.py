@@ -12,6 +12,7 @@ from pi_nb.notebook.portable import portable
 from pi_nb.notebook.questions import Shown
 from pi_nb.providers.surrogates import well_formed
 from pi_nb.tools.policy import Answer
+from pi_nb.views.plain import UNTYPESET
 
 if TYPE_CHECKING:
     from pi_nb.views.ask_view import AskView
@@ -87,7 +88,7 @@ def _said_html(mark: str, text: str) -> str:
 
 
 def _page(body: str) -> str:
-    return portable(f'<div class="pi-nb">{STYLE}{body}</div>')
+    return portable(f'<div class="pi-nb {UNTYPESET}">{STYLE}{body}</div>')
 
 
 def _line(shown: Shown, answer: Answer | None) -> tuple[str, str]:

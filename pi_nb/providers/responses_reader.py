@@ -41,6 +41,8 @@ class ResponsesReader:
         """Yield what one event brings."""
         data = event_json(event)
         if not isinstance(data, dict):
+            if event.event == "error":
+                raise failure(data)
             return
         kind = str(data.get("type", event.event))
         if kind == "error":

@@ -17,7 +17,7 @@ from pi_nb.views.gutter import LANE, ROW, dot, strokes
 from pi_nb.views.layout import Row
 from pi_nb.views.looks import page_style
 from pi_nb.views.outline import Drawn, Mark, Outline, outline
-from pi_nb.views.plain import short_id, visible
+from pi_nb.views.plain import UNTYPESET, short_id, visible
 from pi_nb.views.text import context_heading, gutter_text, not_in_context, not_sent
 
 __all__ = ["context_html", "tree_html"]
@@ -81,7 +81,8 @@ def tree_html(session: Session, *, max_rows: int | None = 200, everything: bool 
 
 
 def _tree_parts(shown: Outline) -> Iterator[str]:
-    yield f'<div class="pi-nb-tree"><style>{_TREE_STYLE}</style><div class="head">{escape(shown.heading)}</div>'
+    yield f'<div class="pi-nb-tree {UNTYPESET}"><style>{_TREE_STYLE}</style>'
+    yield f'<div class="head">{escape(shown.heading)}</div>'
     for number, drawn in enumerate(shown.drawn()):
         yield _tree_row(drawn, first=number > 0 and drawn.row.origin != "entry")
     if shown.footing:
@@ -141,7 +142,8 @@ def context_html(
 
 def _context_parts(context: Context, provenance: Mapping[str, str], unsent: int) -> Iterator[str]:
     heading = " · ".join(context_heading(context, unsent))
-    yield f'<div class="pi-nb-context"><style>{_CONTEXT_STYLE}</style><div class="head">{escape(heading)}</div>'
+    yield f'<div class="pi-nb-context {UNTYPESET}"><style>{_CONTEXT_STYLE}</style>'
+    yield f'<div class="head">{escape(heading)}</div>'
     for number, item in enumerate(context.items, 1):
         line, why = message_line(item.message), provenance.get(item.entry_id, "kept")
         note = "" if why == "kept" else f" <i>{escape(visible(why))}</i>"

@@ -11,7 +11,10 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
-__all__ = ["clip", "pad", "reading", "short_id", "short_session", "visible", "width"]
+__all__ = ["UNTYPESET", "clip", "pad", "reading", "short_id", "short_session", "visible", "width"]
+
+UNTYPESET: Final = "mathjax_ignore tex2jax_ignore"
+"""Classes of HTML in which MathJax 3 and 2 leave dollars and brackets alone: text that is not a model's Markdown."""
 
 _ODD: Final = re.compile("[^ -~]")
 _NAMED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}

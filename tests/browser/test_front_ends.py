@@ -252,3 +252,18 @@ def test_stop_steer_and_a_blocking_cell(front: Server, open_notebook: Opener, pa
     assert "Stopped." in nb.run(6)
     says(nb, 5, "stopped; what had arrived is kept")
     assert messages(nb)[-1]["stopReason"] == "aborted"
+
+
+def test_formulas_are_set_in_answers_only(front: Server, open_notebook: Opener, page: Any) -> None:
+    """What people typed and what is compared is shown as it stands; a model's formula is typeset."""
+    asked = "%%pi --label {}\nIs $a$ or \\(b\\) more than $5 and {}?"
+    looks = ["%pi", "%pi_diff one two", "%pi_diff one two --text", "%pi_context", "%pi_log", "%pi_session list"]
+    cells = [SCRIPT, "script(*[Reply('It is $x^2$, from $5 to $6.')] * 5)", asked.format("one", "$6")]
+    nb = open_notebook(front, [*cells, "%pi_checkout root", asked.format("two", "$7"), *looks, "%%pi --n 2\nAnd $c$?"])
+    for index in range(len(cells) + 2 + len(looks) + 1):
+        nb.run(index)
+    snap(page, f"formulas-{front.app}")
+    set_in = [nb.cell(index).locator("mjx-container, .MathJax").count() for index in range(12)]
+    assert set_in == [0, 0, 1, 0, 1, *[0] * len(looks), 2]
+    assert "Is $a$ or \\(b\\) more than $5 and $7?" in nb.output(6)
+    assert "from $5 to $6." in nb.output(2)

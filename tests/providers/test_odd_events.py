@@ -55,3 +55,12 @@ def test_fields_of_any_type(shared, family):
             last = into_reader(family, [body])[-1]
             assert isinstance(last, StreamDone | StreamError)
             json.dumps(last.message.to_wire())
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if "google" not in family])
+@pytest.mark.parametrize("data", ["went wrong", {"message": "went wrong"}, {"error": "went wrong"}])
+def test_an_event_that_is_called_error(family, data):
+    """It ends the answer with what the server says, whatever shape that has."""
+    last = into_reader(family, [f"event: error\ndata: {json.dumps(data)}\n\n".encode()])[-1]
+    assert isinstance(last, StreamError)
+    assert "went wrong" in str(last.error)
