@@ -26,7 +26,7 @@ STYLE = (
   --pi-k: var(--jp-mirror-editor-keyword-color, #9a6700); --pi-s: var(--jp-mirror-editor-string-color, #b34a3f);
   --pi-m: var(--jp-mirror-editor-number-color, #2e8b57); --pi-c: var(--jp-mirror-editor-comment-color, #408080);
   --pi-b: var(--jp-mirror-editor-builtin-color, #2e8b57); --pi-d: var(--jp-mirror-editor-def-color, #2979d0);
-  --pi-o: var(--jp-mirror-editor-operator-color, #a2f); max-width: 60em; }
+  --pi-o: var(--jp-mirror-editor-operator-color, #a2f); max-width: 60em; overflow-wrap: break-word; }
 .pi-nb > style + * { margin-top: 0; }
 .pi-nb.pi-nb h1 { font-size: 1.5em; } .pi-nb.pi-nb h2 { font-size: 1.3em; } .pi-nb.pi-nb h3 { font-size: 1.15em; }
 .pi-nb.pi-nb :is(h1, h2, h3, h4) { margin: 1em 0 .5em; font-weight: 600; }
