@@ -184,10 +184,10 @@ class _AnthropicReader:
 
     def feed(self, event: ServerSentEvent) -> Iterable[StreamEvent]:
         data = event_json(event)
-        kind = as_object(data).get("type", event.event)
+        kind = data.get("type", event.event) if isinstance(data, dict) else None
         if kind == "error":
             raise failure(data)
-        handler = _HANDLERS.get(str(kind)) if isinstance(data, dict) else None
+        handler = _HANDLERS.get(str(kind))
         return () if handler is None else handler(self, data)
 
     def finish(self) -> Iterator[StreamEvent]:

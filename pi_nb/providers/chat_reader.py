@@ -67,8 +67,6 @@ class ChatReader:
             self.complete = self._done = True
             return
         chunk = event_json(event)
-        if event.event == "error":
-            raise failure(chunk)
         if not isinstance(chunk, dict):
             return  # some servers send null
         if chunk.get("error") and not chunk.get("choices"):

@@ -39,7 +39,7 @@ def parse_error_body(body: Any) -> ErrorBody:
         data = data[0]
     if not isinstance(data, Mapping):
         return ErrorBody(_short(str(data or "")))
-    error = data.get("error", data)
+    error = data.get("error") or data
     if not isinstance(error, Mapping):
         return ErrorBody(_short(str(error)), str(data.get("code") or ""))
     nested = _metadata(error)

@@ -169,8 +169,6 @@ class _GeminiReader:
 
     def feed(self, event: ServerSentEvent) -> Iterator[StreamEvent]:
         chunk = event_json(event)
-        if event.event == "error":
-            raise failure(chunk)
         if not isinstance(chunk, dict):
             return
         if chunk.get("error"):

@@ -334,17 +334,24 @@ def event_json(event: ServerSentEvent) -> Any:
     """Return the JSON of an event; None if it holds nothing, as some servers keep a connection open, or OpenAI's end.
 
     Raises:
-        ProviderError: ``bad_response``: it is no JSON.
+        ProviderError: ``bad_response``: it is no JSON. Or what an event called ``error`` says.
     """
-    if event.data.strip() in ("", "[DONE]"):  # gateways end the streams of all providers alike
+    value = _read(event.data)
+    if event.event == "error":
+        raise failure(value)
+    return value
+
+
+def _read(text: str) -> Any:
+    if text.strip() in ("", "[DONE]"):  # gateways end the streams of all providers alike
         return None
     with suppress(ValueError):
         # integers of more than 64 bits would become floats: only Gemini has arguments in its events, not as text
-        if "functionCall" not in event.data:
-            return orjson.loads(event.data)
+        if "functionCall" not in text:
+            return orjson.loads(text)
     try:
-        return json.loads(event.data)  # also reads NaN, and halves of characters
+        return json.loads(text)  # also reads NaN, and halves of characters
     except (ValueError, RecursionError):
         raise ProviderError(
-            f"A piece of the answer is not JSON: {_beginning(event.data)!r}", code="bad_response", retryable=True
+            f"A piece of the answer is not JSON: {_beginning(text)!r}", code="bad_response", retryable=True
         ) from None

@@ -41,12 +41,10 @@ class ResponsesReader:
         """Yield what one event brings."""
         data = event_json(event)
         if not isinstance(data, dict):
-            if event.event == "error":
-                raise failure(data)
             return
         kind = str(data.get("type", event.event))
         if kind == "error":
-            raise failure(data.get("error") or data)
+            raise failure(data)
         if kind == "response.created" and not self._started:
             self._started = True
             yield self._builder.start()
