@@ -84,3 +84,15 @@ def test_notebooks_run_and_are_kept_clean(path: Path, tmp_path: Path) -> None:
     assert "painted green" in outputs[2]
     assert "bathtub" in outputs[4]
     assert "green" not in outputs[4]
+
+
+def test_what_the_readme_says_besides_works(tmp_path: Path) -> None:
+    """Every magic it names is one, and a script of one's own answers as it says."""
+    assert '.registry.register(ScriptedProvider([…], name="mine"))' in README
+    magics = sorted(set(re.findall(r"%(pi\w*)", README)))
+    script = 'from pi_nb import Reply, ScriptedProvider\nscript = ScriptedProvider([Reply("Mine.")], name="mine")'
+    cells = ["%load_ext pi_nb", f"import pi_nb.notebook\n{script}\npi_nb.notebook.current().registry.register(script)"]
+    cells += ["%pi_model mine:any", "%pi hello", f"print([m for m in {magics} if not get_ipython().find_line_magic(m)])"]
+    outputs = said(execute(cells, tmp_path))
+    assert outputs[3].startswith("Mine.")
+    assert outputs[4] == "[]\n"
