@@ -92,7 +92,8 @@ def test_what_the_readme_says_besides_works(tmp_path: Path) -> None:
     magics = sorted(set(re.findall(r"%(pi\w*)", README)))
     script = 'from pi_nb import Reply, ScriptedProvider\nscript = ScriptedProvider([Reply("Mine.")], name="mine")'
     cells = ["%load_ext pi_nb", f"import pi_nb.notebook\n{script}\npi_nb.notebook.current().registry.register(script)"]
-    cells += ["%pi_model mine:any", "%pi hello", f"print([m for m in {magics} if not get_ipython().find_line_magic(m)])"]
+    missing = f"print([name for name in {magics} if not get_ipython().find_line_magic(name)])"
+    cells += ["%pi_model mine:any", "%pi hello", missing]
     outputs = said(execute(cells, tmp_path))
     assert outputs[3].startswith("Mine.")
     assert outputs[4] == "[]\n"

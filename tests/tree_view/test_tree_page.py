@@ -169,7 +169,7 @@ def test_a_label_is_written_in_its_row(memory: Session, show: Show) -> None:
 
 
 def test_during_a_run_a_click_only_looks(memory: Session, show: Show) -> None:
-    """While an answer is written the leaf stays; the view says why, and the panel still shows what was clicked."""
+    """While an answer is written the leaf stays; the view says why until then, and the panel shows what was clicked."""
     parts = talk(memory)
     view = TreeView(memory)
     page = show(view)
@@ -179,6 +179,9 @@ def test_during_a_run_a_click_only_looks(memory: Session, show: Show) -> None:
     assert (memory.leaf_id, view.focus_id) == (parts.oslo_said, parts.rome_said)
     assert "A run is under way" in page.text(".pt-said")
     assert page.text(".pt-status") == "running"
+    view.set_status("idle")
+    page.pump()
+    assert (page.text(".pt-said"), page.text(".pt-status")) == ("", "")
 
 
 def test_an_answer_grows_in_the_tree(memory: Session, show: Show) -> None:
@@ -348,6 +351,21 @@ def test_a_lost_kernel_is_said(memory: Session, show: Show) -> None:
     page.row("Rome or Oslo?").locator(".pt-text").click()
     assert "Not connected" in page.text(".pt-link")
     assert len(page.rows()) == 10
+
+
+def test_a_kernel_that_is_lost_in_a_run(memory: Session, show: Show) -> None:
+    """What was going on there goes on no more: no answer is being written, and nothing is running."""
+    talk(memory)
+    view = TreeView(memory)
+    page = show(view)
+    view.set_status("running")
+    view.set_live({"text": "Well"})
+    page.pump()
+    assert page.rows()[8] == "assistant|Well|writing"
+    page.page.evaluate("() => { model.broken = true; model.fire('comm:close'); }")
+    page.page.wait_for_function("() => !document.querySelector('.pt-row.pt-live')")
+    assert (page.text(".pt-status"), len(page.rows())) == ("", 10)
+    assert "Not connected" in page.text(".pt-link")
 
 
 LONG = "\n".join(f"Line {number} of a long answer." for number in range(40))

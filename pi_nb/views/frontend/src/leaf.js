@@ -6,6 +6,10 @@ import { quote, short } from "./wording.js";
 
 /** @typedef {import("./view.js").View} View */
 
+/** Why nothing moves while a run goes on; old as soon as it has ended. */
+export const RUNNING = "A run is under way, so this only looks. The leaf can be moved when the run has ended.";
+export const WRITING = "This answer is still being written.";
+
 export class Leaf {
   /** @param {View} view */
   constructor(view) {
@@ -41,7 +45,7 @@ export class Leaf {
    */
   refusal(node) {
     const { state } = this.view;
-    if (state.tree.isLive(node)) return "This answer is still being written.";
+    if (state.tree.isLive(node)) return WRITING;
     if (state.moment) return this.forbidden();
     return node === state.leafRow ? "Already the leaf: nothing to write." : this.forbidden();
   }
@@ -50,7 +54,7 @@ export class Leaf {
   forbidden() {
     const { state, store } = this.view;
     if (state.moment) return "This is the tree as it was, so this only looks. Now, or Esc, comes back.";
-    if (store.status === "running") return "A run is under way, so this only looks. The leaf can be moved when the run has ended.";
+    if (store.status === "running") return RUNNING;
     if (store.status === "read-only") return "This session is read-only here, so this only looks.";
     return "";
   }

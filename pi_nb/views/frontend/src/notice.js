@@ -61,6 +61,11 @@ export class Notice {
     if (this.move && size > this.move.position + 1 && leaf !== this.move.leaf) this.say("");
   }
 
+  /** What was said does not hold any more, if it was one of these. @param {...string} texts */
+  forget(...texts) {
+    if (texts.includes(this.text.textContent ?? "")) this.say("");
+  }
+
   /** @param {Link} link */
   setLink(link) {
     setText(this.link, LINKS[link]);

@@ -301,9 +301,19 @@ export class Store {
     this.link = link;
     this.#emit("link");
     if (link !== "closed") return;
+    this.#ended();
     const lost = [...this.waiting.values()];
     this.waiting.clear();
     for (const who of lost) who.reject(new Error(GONE));
+  }
+
+  /** The kernel has gone, and with it whatever ran there. */
+  #ended() {
+    this.lives.clear();
+    this.tree.setLive([]);
+    if (this.status === "running") this.#setStatus("idle");
+    clearTimeout(this.pulse);
+    this.#emit("rows");
   }
 
   /**

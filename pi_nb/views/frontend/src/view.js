@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { Desk } from "./desk.js";
 import { click, press } from "./hands.js";
-import { Leaf } from "./leaf.js";
+import { Leaf, RUNNING, WRITING } from "./leaf.js";
 import { Lens } from "./lens.js";
 import { HELP } from "./moves.js";
 import { Notice } from "./notice.js";
@@ -144,8 +144,13 @@ export class View {
     if (change === "rows") this.notice.grown(this.store.have, this.store.leaf);
     if (change === "live") return this.#growing();
     if (change === "reset") this.panel.known.clear(), this.time.reset();
-    if (change === "status") this.panel.key = "";
+    if (change === "status") this.#status();
     this.refresh({ layout: change !== "status" });
+  }
+
+  #status() {
+    this.panel.key = "";
+    if (this.store.status !== "running") this.notice.forget(RUNNING, WRITING);
   }
 
   #linked() {
