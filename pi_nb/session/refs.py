@@ -7,7 +7,7 @@
 ``-``     where the leaf was before it last moved
 ``root``  before the first entry
 label     the entry with that label
-id        an entry's id, or the beginning of one
+id        an entry's id, or the beginning of one; if that is digits only, four of them
 ========= =====================================================
 
 ``^`` and ``~n`` may follow any of them: ``plan^``, ``9b1e~2``.
@@ -27,6 +27,7 @@ __all__ = ["label_problem", "resolve_ref"]
 _STEPS = re.compile(r"(?:\^|~\d*)+$")
 _STEP = re.compile(r"\^|~(\d*)")
 _LABELS = 12  # that a hint names
+_SHORTEST = 4  # digits that are taken for the beginning of an id
 _RESERVED = re.compile(r"root|-|@.*|cell:\d.*", re.DOTALL)
 
 
@@ -96,6 +97,11 @@ def _by_id(session: Session, text: str) -> str:
     ids = session.storage.index.positions
     if text in ids:
         return text
+    if len(text) < _SHORTEST and text.isdecimal():
+        raise UserError(
+            f"{text} is too short for an id, and may be the number of something else.",
+            hint=f"Write {_SHORTEST} characters of an id; in a notebook cell:{text} is what cell [{text}] wrote.",
+        )
     found = [entry_id for entry_id in ids if entry_id.startswith(text.lower())]
     if len(found) == 1:
         return found[0]

@@ -6,6 +6,7 @@ import pytest
 
 from pi_nb.errors import UserError
 from pi_nb.messages import AssistantMessage, UserMessage
+from pi_nb.session.entries import parse_entry
 from pi_nb.session.memory import InMemorySessionStorage
 from pi_nb.session.refs import label_problem, resolve_ref
 from pi_nb.session.tree import Session
@@ -54,6 +55,17 @@ def test_root_and_back(talk: Session) -> None:
     assert resolve_ref(talk, "-") == here
 
 
+def test_a_small_number_is_no_id() -> None:
+    """Who types 7 means a line of a list or a cell, not whatever begins with it; unless it is a whole id or a label."""
+    session = Session(InMemorySessionStorage())
+    for row in (said("72201d4e", None), said("4", "72201d4e"), entry("label", "b", "4", targetId="4", label="9")):
+        session.storage.append(parse_entry(row))
+    for number in ("7", "722"):
+        with pytest.raises(UserError, match=f"{number} is too short for an id"):
+            resolve_ref(session, number)
+    assert [resolve_ref(session, name) for name in ("7220", "4", "9")] == ["72201d4e", "4", "4"]
+
+
 def test_labels_and_ids(talk: Session) -> None:
     """A label in full, an id in full, or the beginning of one."""
     answer = resolve_ref(talk, "turn 2")
@@ -72,7 +84,6 @@ def test_a_label_comes_before_everything_else(talk: Session) -> None:
 def test_ambiguous_names() -> None:
     """Two entries with one label, or one beginning, are listed."""
     session = Session(InMemorySessionStorage())
-    from pi_nb.session.entries import parse_entry
 
     for row in (
         said("aaaa1", None),

@@ -166,6 +166,12 @@ def test_a_label_is_written_in_its_row(memory: Session, show: Show) -> None:
     page.page.keyboard.press("Escape")
     page.pump()
     assert memory.labels == {parts.answer: "fork"}
+    page.press("l")
+    page.page.keyboard.press("Control+a")
+    page.page.keyboard.type("other")
+    page.page.keyboard.press("Enter")
+    page.pump()
+    assert "“other” in place of “fork”." in page.text(".pt-said")
 
 
 def test_during_a_run_a_click_only_looks(memory: Session, show: Show) -> None:

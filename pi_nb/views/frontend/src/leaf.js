@@ -133,8 +133,10 @@ export class Leaf {
   #setLabel(node, text) {
     const { state, store, notice } = this.view;
     const entry = state.tree.rows[node].id;
+    const before = store.labels.get(entry);
+    const instead = before && before !== text.trim() ? ` in place of ${quote(before)}` : "";
     store.request("label", { entry, label: text.trim() || null }).then(
-      (answer) => notice.say(text.trim() ? `Labelled ${short(entry)} ${quote(text)}.` : `Label of ${short(entry)} removed.`, written(answer)),
+      (answer) => notice.say(text.trim() ? `Labelled ${short(entry)} ${quote(text)}${instead}.` : `Label of ${short(entry)} removed.`, written(answer)),
       (error) => notice.say(`Not labelled: ${error.message}`),
     );
   }
